@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0
+# bigtcp: make help lists the targets. V=1 shows the commands.
+
+VERSION  := 0.1.0
+PREFIX   ?= /usr/local
+BINDIR   ?= $(PREFIX)/bin
+LIBDIR   ?= $(PREFIX)/lib
+INCDIR   ?= $(PREFIX)/include
+BPFDIR   ?= $(LIBDIR)/bpf
+DESTDIR  ?=
+
+OUT      ?= .output
+CC       ?= gcc
+# The BPF compilers the corpus is built with; the first one builds bpf/.
+CLANGS   ?= 16 14 19
+BPFTOOL  ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+
+ifeq ($(V),1)
+Q =
+msg =
+else
+Q = @
+msg = @printf '  %-8s %s\n' '$(1)' '$(patsubst $(OUT)/%,%,$(2))';
+MAKEFLAGS += --no-print-directory
+endif
+
+WARN     := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers
+CFLAGS   ?= -O2 -g
+BT_CFLAGS := -std=gnu11 $(WARN) -Iinclude -Iloader -I$(OUT) -D_GNU_SOURCE -DBIGTCP_VERSION='"$(VERSION)"' -MMD -MP
+BT_LIBS  := -lbpf -lelf -lz -lmnl
+MULTIARCH := $(shell $(CC) -print-multiarch)
+BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Werror -Iinclude -Ivmlinux -I/usr/include/$(MULTIARCH) -MMD -MP
+
+SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+
+src = $(sort $(wildcard $(1)))
+objs = $(patsubst %.c,$(OUT)/$(2)/%.o,$(1))
+
+ENGINE_SRC := $(call src,loader/engine/*.c)
+HOST_SRC   := $(call src,loader/base/*.c loader/core/*.c)
+CMD_SRC    := $(call src,loader/cmd/*.c)
+BPF_SRC    := $(call src,bpf/*.bpf.c)
+CORPUS_SRC := $(call src,selftests/corpus/*.bpf.c)
+UNIT_SRC   := $(call src,selftests/unit/*.c)
+PROG_SRC   := $(call src,selftests/prog/*.c)
+FUZZ_SRC   := $(call src,selftests/fuzz/fuzz_*.c)
+TOOL_SRC   := $(call src,selftests/tools/*.c)
+
+BPF_OBJ    := $(patsubst bpf/%.bpf.c,$(OUT)/bpf/%.bpf.o,$(BPF_SRC))
+SKEL       := $(patsubst bpf/%.bpf.c,$(OUT)/skel/%.skel.h,$(BPF_SRC))
+CORPUS_OBJ := $(foreach v,$(CLANGS),$(patsubst selftests/corpus/%.bpf.c,$(OUT)/corpus/clang-$(v)/%.bpf.o,$(CORPUS_SRC)))
+TOOLS      := $(patsubst selftests/tools/%.c,$(OUT)/tools/%,$(TOOL_SRC))
+
+.PHONY: all help deps demo check check-unit check-prog check-net check-vm check-style bench fuzz corpus \
+	bpf-clangs tests install uninstall clean
+.DELETE_ON_ERROR:
+.SECONDARY:
+.DEFAULT_GOAL := all
+
+all: $(OUT)/bigtcp $(OUT)/libbigtcp.a $(OUT)/libbigtcp.so $(BPF_OBJ) ## build the command, the library and the BPF objects
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+deps: ## install everything the project needs (Debian 12, root)
+	$(Q)sh selftests/deps.sh
+
+# --- host code ---------------------------------------------------------------
+$(OUT)/obj/%.o: %.c | $(SKEL)
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BT_CFLAGS) $(CFLAGS) -fPIC -I$(OUT)/skel -c $< -o $@
+
+$(OUT)/san/%.o: %.c | $(SKEL)
+	$(call msg,CC-SAN,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BT_CFLAGS) -O1 -g $(SAN) -I$(OUT)/skel -c $< -o $@
+
+$(OUT)/libbigtcp.a: $(call objs,$(ENGINE_SRC),obj)
+	$(call msg,AR,$@)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(OUT)/libbigtcp.so: $(call objs,$(ENGINE_SRC),obj) loader/engine/libbigtcp.map
+	$(call msg,LD,$@)
+	$(Q)$(CC) -shared -Wl,-soname,libbigtcp.so.0 -Wl,--version-script=loader/engine/libbigtcp.map \
+		$(LDFLAGS) $(filter %.o,$^) -o $@
+
+$(OUT)/bigtcp: $(call objs,$(CMD_SRC) $(HOST_SRC),obj) $(OUT)/libbigtcp.a
+	$(call msg,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(BT_LIBS) -o $@
+
+# --- BPF -----------------------------------------------------------------------
+$(OUT)/bpf/%.bpf.o: bpf/%.bpf.c
+	$(call msg,BPF,$@)
+	@mkdir -p $(@D)
+	$(Q)clang-$(firstword $(CLANGS)) $(BPF_CFLAGS) -c $< -o $@
+
+$(OUT)/skel/%.skel.h: $(OUT)/bpf/%.bpf.o
+	$(call msg,SKEL,$@)
+	@mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*) > $@
+
+define clang_rules
+$(OUT)/corpus/clang-$(1)/%.bpf.o: selftests/corpus/%.bpf.c
+	$$(call msg,BPF-$(1),$$@)
+	@mkdir -p $$(@D)
+	$$(Q)clang-$(1) $$(BPF_CFLAGS) -Iselftests/corpus -c $$< -o $$@
+$(OUT)/bpf/clang-$(1)/%.bpf.o: bpf/%.bpf.c
+	$$(call msg,BPF-$(1),$$@)
+	@mkdir -p $$(@D)
+	$$(Q)clang-$(1) $$(BPF_CFLAGS) -c $$< -o $$@
+endef
+$(foreach v,$(CLANGS),$(eval $(call clang_rules,$(v))))
+
+corpus: $(CORPUS_OBJ) ## build the corpus with every BPF compiler
+bpf-clangs: $(foreach v,$(CLANGS),$(patsubst bpf/%.bpf.c,$(OUT)/bpf/clang-$(v)/%.bpf.o,$(BPF_SRC)))
+
+# --- tests -----------------------------------------------------------------------
+$(OUT)/tests/unit: $(call objs,$(UNIT_SRC) $(ENGINE_SRC) $(HOST_SRC),san)
+	$(call msg,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SAN) $^ -lcriterion $(BT_LIBS) -o $@
+
+$(OUT)/tests/prog: $(call objs,$(PROG_SRC) $(HOST_SRC),obj) $(OUT)/libbigtcp.a
+	$(call msg,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $^ -lcriterion $(BT_LIBS) -o $@
+
+$(OUT)/tools/%: selftests/tools/%.c $(call objs,$(HOST_SRC),obj) $(OUT)/libbigtcp.a
+	$(call msg,TOOL,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BT_CFLAGS) $(CFLAGS) $(filter-out %.h,$^) $(BT_LIBS) -lpthread -o $@
+
+$(OUT)/fuzz/%: selftests/fuzz/%.c $(ENGINE_SRC)
+	$(call msg,FUZZ,$@)
+	@mkdir -p $(@D)
+	$(Q)clang-14 -std=gnu11 -D_GNU_SOURCE -Iinclude -Iloader -O1 -g -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=all $^ -o $@
+
+tests: all corpus bpf-clangs $(TOOLS) $(OUT)/tests/unit $(OUT)/tests/prog ## build everything the tests use
+
+check: ## all tests but those that take a kernel build (root)
+	$(Q)sh selftests/check.sh style unit fuzz prog net vm
+check-style check-unit check-prog check-net check-vm: check-%:
+	$(Q)sh selftests/check.sh $*
+fuzz: $(patsubst selftests/fuzz/%.c,$(OUT)/fuzz/%,$(FUZZ_SRC)) ## build the fuzzers
+
+demo: ## BIG TCP, a naive firewall, its audit and its twin, on live traffic (root)
+	$(Q)sh selftests/demo.sh
+
+bench: tests ## costs as ratios, paired and interleaved (root)
+	$(Q)sh selftests/bench/run.sh
+
+# --- install ---------------------------------------------------------------------
+install: all ## DESTDIR and PREFIX are honoured
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCDIR)/bigtcp $(DESTDIR)$(BPFDIR)
+	install -m 0755 $(OUT)/bigtcp $(DESTDIR)$(BINDIR)/bigtcp
+	install -m 0644 $(OUT)/libbigtcp.a $(DESTDIR)$(LIBDIR)/
+	install -m 0755 $(OUT)/libbigtcp.so $(DESTDIR)$(LIBDIR)/libbigtcp.so.$(VERSION)
+	ln -sf libbigtcp.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libbigtcp.so.0
+	ln -sf libbigtcp.so.0 $(DESTDIR)$(LIBDIR)/libbigtcp.so
+	install -m 0644 include/bigtcp/*.h $(DESTDIR)$(INCDIR)/bigtcp/
+	install -m 0644 $(BPF_OBJ) $(DESTDIR)$(BPFDIR)/
+	sed 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@INCDIR@|$(INCDIR)|;s|@VERSION@|$(VERSION)|' \
+		loader/bigtcp.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/bigtcp.pc
+
+uninstall: ## removes what install put there
+	rm -f $(DESTDIR)$(BINDIR)/bigtcp $(DESTDIR)$(LIBDIR)/libbigtcp.* $(DESTDIR)$(LIBDIR)/pkgconfig/bigtcp.pc
+	rm -f $(addprefix $(DESTDIR)$(BPFDIR)/,$(notdir $(BPF_OBJ)))
+	rm -rf $(DESTDIR)$(INCDIR)/bigtcp
+
+clean: ## removes what was built
+	rm -rf $(OUT)
+
+-include $(shell find $(OUT) -name '*.d' 2>/dev/null)

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * libbigtcp: makes the twin of an eBPF program, that is, a program that treats an IPv6 packet
+ * with a hop-by-hop jumbo header (RFC 2675; Linux BIG TCP, kernels 5.19 to 6.19) just as the
+ * original treats the packet without that header.
+ *
+ * Instructions in, instructions out: the library opens no file and makes no system call. It
+ * must be given the program as the kernel gets it (maps as fds, CO-RE applied, all subprograms
+ * in one array), which is what BPF_PROG_LOAD is called with.
+ */
+#ifndef BIGTCP_TWIN_H
+#define BIGTCP_TWIN_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The twin's own map, an array of one of these. Map name below. */
+struct bigtcp_twin_state {
+	__u32 zero; /* always 0: the key for lookups that may not borrow stack */
+	__u32 pad;
+	__u64 jumbo; /* packets that took the jumbo path */
+	__u64 lost; /* packets dropped since the header could not be put back */
+};
+#define BIGTCP_TWIN_STATE_NAME "bigtcp_twin"
+
+/* One value of the per-CPU array map that the twin uses as a buffer. */
+#define BIGTCP_TWIN_BUF_SIZE 80
+#define BIGTCP_TWIN_BUF_NAME "bigtcp_buf"
+
+/* skb->len above which a packet can be a jumbo packet (include/net/ipv6.h,
+ * ipv6_has_hopopt_jumbo: GRO_LEGACY_MAX_SIZE).
+ */
+#define BIGTCP_TWIN_MIN_LEN 65536
+
+/* What the twin's code has in it and no compiler's output has: the first word it leaves in front of a
+ * moved packet. `bigtcp audit` looks for it to tell a twin.
+ */
+#define BIGTCP_TWIN_MAGIC 0xb16c7403u
+
+enum bigtcp_twin_why {
+	BIGTCP_TWIN_OK = 0,
+	BIGTCP_TWIN_BAD_INPUT, /* not a program the verifier could accept: bad jump, no exit ... */
+	BIGTCP_TWIN_PROG_TYPE, /* no twin for this program type */
+	BIGTCP_TWIN_HELPER, /* calls a helper that cannot be right on a moved packet */
+	BIGTCP_TWIN_HELPER_UNKNOWN, /* a helper id this library does not know */
+	BIGTCP_TWIN_KFUNC, /* the same for a kfunc */
+	BIGTCP_TWIN_KFUNC_UNKNOWN,
+	BIGTCP_TWIN_KFUNC_MISSING, /* needs a kfunc that this kernel does not have */
+	BIGTCP_TWIN_FIELD, /* uses a field of the context that cannot be right */
+	BIGTCP_TWIN_AMBIGUOUS, /* cannot tell whether a pointer is the context */
+	BIGTCP_TWIN_NO_ROOM, /* no register and no stack slot left to keep the context in */
+	BIGTCP_TWIN_TOO_LARGE, /* a jump would exceed 16 bits, or more instructions than loadable */
+	BIGTCP_TWIN_INSN, /* an instruction this library does not know */
+	__BIGTCP_TWIN_WHY_MAX,
+};
+
+/* Why there is no twin. Strings are owned by the struct. */
+struct bigtcp_twin_reason {
+	enum bigtcp_twin_why why;
+	__u32 insn; /* index into the input instructions */
+	__s32 id; /* helper id, kfunc BTF id or context offset; 0 if none */
+	char name[64]; /* of the helper, kfunc or field; "" if none */
+	char text[256]; /* one sentence: cause, what it means, what to do */
+};
+
+/* Stable name of a reason, e.g. "helper-unknown", for JSON. */
+const char *bigtcp_twin_why_name(enum bigtcp_twin_why why);
+
+/* The program. Nothing here is written to; records are as in BPF_PROG_LOAD. */
+struct bigtcp_twin_prog {
+	enum bpf_prog_type type;
+	const struct bpf_insn *insns;
+	__u32 insn_cnt;
+	const void *func_info;
+	__u32 func_info_cnt;
+	__u32 func_info_rec_size;
+	const void *line_info;
+	__u32 line_info_cnt;
+	__u32 line_info_rec_size;
+	const void *core_relos; /* struct bpf_core_relo; a light skeleton's */
+	__u32 core_relo_cnt;
+	__u32 core_relo_rec_size;
+};
+
+struct bigtcp_twin_opts {
+	size_t sz; /* sizeof(struct bigtcp_twin_opts) of the caller */
+	int state_fd; /* map fds to be put into the code */
+	int buf_fd;
+	__u32 min_len; /* 0: BIGTCP_TWIN_MIN_LEN. Tests lower it: test runs take 3.7 KB */
+	bool any_len; /* min_len 0 is meant: every length can be jumbo (tests) */
+	bool max_payload_len; /* IPv6 payload_len reads 65535 on the jumbo path instead of 0 */
+	bool direct; /* move by direct writes even where the helper would do */
+	void *arg; /* for the callbacks */
+	/* Name of the kfunc in a call instruction (imm, off); 0 or -errno. NULL: unknown. */
+	int (*kfunc_name)(void *arg, __s32 imm, __s16 off, char *buf, size_t len);
+	/* imm for a call of a kfunc of vmlinux by name; > 0, or -ENOENT. NULL: none. */
+	__s32 (*kfunc_id)(void *arg, const char *name);
+};
+
+/* The result; bigtcp_twin_free() releases it. */
+struct bigtcp_twin {
+	struct bpf_insn *insns;
+	__u32 insn_cnt;
+	void *func_info; /* rec_size as in the input */
+	__u32 func_info_cnt;
+	void *line_info;
+	__u32 line_info_cnt;
+	void *core_relos;
+	__u32 core_relo_cnt;
+	__u32 cloned_subprogs; /* subprograms of which the twin has its own copy */
+	__u32 moved_sites; /* instructions changed */
+	bool direct; /* writes packets directly, so the kernel unclones skbs first */
+};
+
+/*
+ * Makes the twin of @prog. Returns 0 and fills @out, or -errno and fills @why with the first
+ * reason found (-ENOTSUP: a named refusal; -EINVAL: bad input or options; -ENOMEM). @out is untouched on failure.
+ * @why may be NULL.
+ */
+int bigtcp_twin_make(const struct bigtcp_twin_prog *prog, const struct bigtcp_twin_opts *opts,
+		     struct bigtcp_twin *out, struct bigtcp_twin_reason *why);
+void bigtcp_twin_free(struct bigtcp_twin *twin);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

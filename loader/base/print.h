@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One print layer for text and JSON, after iproute2's idea: a command states each value once.
+ * In JSON mode keys and values are written; in text mode the value is written through its printf format
+ * (NULL: the value is for JSON alone). Tables are rows of cells in both modes.
+ */
+#ifndef BASE_PRINT_H
+#define BASE_PRINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum bt_print_mode { BT_PRINT_TEXT, BT_PRINT_JSON, BT_PRINT_PRETTY };
+
+/* Starts output; bt_print_end() closes what is open and flushes (call it on errors too: the JSON
+ * stays valid).
+ */
+void bt_print_start(enum bt_print_mode mode);
+void bt_print_end(void);
+bool bt_print_json(void);
+
+void bt_obj_open(const char *key); /* key NULL at top level and in arrays */
+void bt_obj_close(void);
+void bt_arr_open(const char *key);
+void bt_arr_close(void);
+
+void bt_print_str(const char *key, const char *fmt, const char *val);
+void bt_print_uint(const char *key, const char *fmt, uint64_t val);
+void bt_print_int(const char *key, const char *fmt, int64_t val);
+void bt_print_bool(const char *key, const char *fmt, bool val); /* text: yes/no */
+void bt_print_double(const char *key, const char *fmt, double val);
+void bt_print_null(const char *key);
+/* Text mode only. */
+void bt_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* A table: columns are declared once, cells are given by column; text aligns them under a header
+ * line ("-" for empty), JSON makes one object a row inside the array that the caller opened.
+ */
+struct bt_column {
+	const char *key; /* JSON key */
+	const char *head; /* text header; NULL: JSON only */
+};
+struct bt_table;
+struct bt_table *bt_table_new(const struct bt_column *cols, unsigned int n);
+void bt_row(struct bt_table *t);
+void bt_cell_str(struct bt_table *t, const char *key, const char *val); /* NULL: empty */
+void bt_cell_uint(struct bt_table *t, const char *key, uint64_t val);
+/* Prints what is held (text: aligned) and frees the table. */
+void bt_table_end(struct bt_table *t);
+
+#endif
