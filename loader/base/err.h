@@ -15,7 +15,7 @@ enum bt_exit {
 	BT_EXIT_UNSAFE = 3, /* checked, and unsafe */
 };
 
-/* -v was given: libbpf's own log goes to stderr. */
+/* How often -v was given. 1: libbpf's own log goes to stderr, 2: its debug lines too. */
 extern int bt_verbose;
 
 /* Remember the sentence for the user; returns err, so that `return bt_err(-ENOENT, "...")` reads
@@ -23,7 +23,7 @@ extern int bt_verbose;
  * first sentence. bt_err_clear() forgets it (before a fallback is tried).
  */
 int bt_err(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-const char *bt_err_text(void);
+const char *bt_err_text(void); /* NULL: nothing to say */
 void bt_err_clear(void);
 
 /* A note on stderr that is no error; never in the way of JSON on stdout. */

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Tables for people and for jq: rows are held until the end, because alignment needs all of them. */
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/print.h"
+
+#define GAP	  2 /* blanks between columns */
+#define MIN_WIDTH 8 /* no column is squeezed below this */
+
+enum cell_kind { CELL_EMPTY, CELL_STR, CELL_NUM, CELL_YES, CELL_NO };
+
+struct cell {
+	enum cell_kind kind;
+	char *str; /* owned; what text mode shows */
+	uint64_t num;
+};
+
+struct bt_table {
+	const struct bt_column *cols;
+	unsigned int n_cols, n_rows, room;
+	struct cell *cells; /* row after row */
+};
+
+/* Out of memory ends the process: a table with rows missing would be a lie. */
+static void *must(void *p)
+{
+	if (!p) {
+		fputs("bigtcp: out of memory\n", stderr);
+		exit(2);
+	}
+	return p;
+}
+
+struct bt_table *bt_table_new(const struct bt_column *cols, unsigned int n)
+{
+	struct bt_table *t = must(calloc(1, sizeof(*t)));
+
+	t->cols = cols;
+	t->n_cols = n;
+	return t;
+}
+
+void bt_row(struct bt_table *t)
+{
+	if (t->n_rows == t->room) {
+		t->room = t->room ? t->room * 2 : 16;
+		t->cells = must(reallocarray(t->cells, t->room, t->n_cols * sizeof(*t->cells)));
+	}
+	memset(t->cells + t->n_rows * t->n_cols, 0, t->n_cols * sizeof(*t->cells));
+	t->n_rows++;
+}
+
+/* The cell of the current row; giving one twice replaces it. A key of no column is a bug. */
+static struct cell *cell(struct bt_table *t, const char *key, enum cell_kind kind, char *str)
+{
+	for (unsigned int i = 0; t->n_rows && i < t->n_cols; i++) {
+		struct cell *c = &t->cells[(t->n_rows - 1) * t->n_cols + i];
+
+		if (strcmp(t->cols[i].key, key))
+			continue;
+		free(c->str);
+		c->kind = kind;
+		c->str = str;
+		return c;
+	}
+	fprintf(stderr, "bigtcp: no table column '%s'\n", key);
+	abort();
+}
+
+void bt_cell_str(struct bt_table *t, const char *key, const char *val)
+{
+	if (val)
+		cell(t, key, CELL_STR, must(strdup(val)));
+	else
+		cell(t, key, CELL_EMPTY, NULL);
+}
+
+void bt_cell_uint(struct bt_table *t, const char *key, uint64_t val)
+{
+	char num[32];
+
+	snprintf(num, sizeof(num), "%llu", (unsigned long long)val);
+	cell(t, key, CELL_NUM, must(strdup(num)))->num = val;
+}
+
+void bt_cell_bool(struct bt_table *t, const char *key, bool val)
+{
+	cell(t, key, val ? CELL_YES : CELL_NO, must(strdup(val ? "yes" : "no")));
+}
+
+void bt_cellf(struct bt_table *t, const char *key, const char *fmt, ...)
+{
+	char *str = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&str, fmt, ap) < 0)
+		str = NULL;
+	va_end(ap);
+	cell(t, key, CELL_STR, must(str));
+}
+
+/* --- text ------------------------------------------------------------------ */
+
+/* Columns on screen: code points, which is right for what this tool prints. */
+static unsigned int width_of(const char *s, size_t len)
+{
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += ((unsigned char)s[i] & 0xc0) != 0x80;
+	return n;
+}
+
+static const char *shown(const struct cell *c)
+{
+	return c->str && c->str[0] ? c->str : "-";
+}
+
+static unsigned int screen_width(void)
+{
+	const char *env = getenv("COLUMNS");
+	struct winsize ws;
+
+	if (isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) && ws.ws_col >= 40)
+		return ws.ws_col;
+	if (env && atoi(env) >= 40)
+		return (unsigned int)atoi(env);
+	return 80;
+}
+
+/*
+ * How many bytes of s go on a line of w columns: all, or up to the last blank, or up to w. *skip: the
+ * blanks to leave out after them.
+ */
+static size_t line_part(const char *s, unsigned int w, size_t *skip)
+{
+	size_t i = 0, blank = 0;
+	unsigned int cols = 0;
+
+	*skip = 0;
+	for (; s[i]; i++) {
+		if (((unsigned char)s[i] & 0xc0) != 0x80 && cols++ == w)
+			break;
+		if (s[i] == '\n') {
+			*skip = 1;
+			return i;
+		}
+		if (s[i] == ' ')
+			blank = i;
+	}
+	if (!s[i])
+		return i;
+	if (s[i] == ' ')
+		blank = i;
+	if (!blank)
+		return i;
+	*skip = strspn(s + blank, " ");
+	return blank;
+}
+
+/* Control characters would let a file's name drive the terminal. */
+static void put_clean(const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		putchar(iscntrl((unsigned char)s[i]) ? '?' : s[i]);
+}
+
+/* Longest line of a cell that brings its own line breaks. */
+static unsigned int natural_width(const char *s)
+{
+	unsigned int max = 0;
+
+	while (*s) {
+		size_t n = strcspn(s, "\n");
+		unsigned int w = width_of(s, n);
+
+		max = w > max ? w : max;
+		s += n + (s[n] == '\n');
+	}
+	return max;
+}
+
+/* Natural widths, then the widest column gives way until the line fits. */
+static void fit(const struct bt_table *t, unsigned int *w, bool *right)
+{
+	unsigned int total = 0, screen = screen_width();
+
+	for (unsigned int c = 0; c < t->n_cols; c++) {
+		bool any = false;
+
+		w[c] = 0;
+		right[c] = true;
+		if (!t->cols[c].head)
+			continue;
+		w[c] = width_of(t->cols[c].head, strlen(t->cols[c].head));
+		for (unsigned int r = 0; r < t->n_rows; r++) {
+			const struct cell *cell = &t->cells[r * t->n_cols + c];
+			unsigned int n = natural_width(shown(cell));
+
+			w[c] = n > w[c] ? n : w[c];
+			right[c] = right[c] && (cell->kind == CELL_NUM || cell->kind == CELL_EMPTY);
+			any = any || cell->kind == CELL_NUM;
+		}
+		right[c] = right[c] && any;
+		total += w[c] + (total ? GAP : 0);
+	}
+	while (total > screen) {
+		unsigned int widest = 0;
+
+		for (unsigned int c = 1; c < t->n_cols; c++)
+			widest = w[c] > w[widest] ? c : widest;
+		if (w[widest] <= MIN_WIDTH)
+			break;
+		w[widest]--;
+		total--;
+	}
+}
+
+/* One row, over as many lines as its longest cell takes; at[] walks through the cells. */
+static void put_row(const struct bt_table *t, const unsigned int *w, const bool *right,
+		    const char **at)
+{
+	bool more;
+
+	do {
+		unsigned int pad = 0;
+
+		more = false;
+		for (unsigned int c = 0; c < t->n_cols; c++) {
+			size_t skip, n;
+			unsigned int cols;
+
+			if (!t->cols[c].head)
+				continue;
+			n = line_part(at[c], w[c], &skip);
+			cols = width_of(at[c], n);
+			/* Blanks are owed, not written: no line ends in one. */
+			if (n)
+				printf("%*s", (int)(pad + (right[c] ? w[c] - cols : 0)), "");
+			put_clean(at[c], n);
+			if (!n)
+				pad += w[c] + GAP;
+			else
+				pad = GAP + (right[c] ? 0 : w[c] - cols);
+			at[c] += n + skip;
+			more = more || *at[c];
+		}
+		putchar('\n');
+	} while (more);
+}
+
+static void put_text(const struct bt_table *t)
+{
+	const char **at __free = must(calloc(t->n_cols, sizeof(*at)));
+	unsigned int *w __free = must(calloc(t->n_cols, sizeof(*w)));
+	bool *right __free = must(calloc(t->n_cols, sizeof(*right)));
+
+	fit(t, w, right);
+	for (unsigned int c = 0; c < t->n_cols; c++)
+		at[c] = t->cols[c].head ? t->cols[c].head : "";
+	put_row(t, w, right, at);
+	for (unsigned int r = 0; r < t->n_rows; r++) {
+		for (unsigned int c = 0; c < t->n_cols; c++)
+			at[c] = shown(&t->cells[r * t->n_cols + c]);
+		put_row(t, w, right, at);
+	}
+}
+
+/* --- JSON ------------------------------------------------------------------ */
+
+static void put_json(const struct bt_table *t)
+{
+	for (unsigned int r = 0; r < t->n_rows; r++) {
+		bt_obj_open(NULL);
+		for (unsigned int c = 0; c < t->n_cols; c++) {
+			const struct cell *cell = &t->cells[r * t->n_cols + c];
+			const char *key = t->cols[c].key;
+
+			if (cell->kind == CELL_NUM)
+				bt_print_uint(key, NULL, cell->num);
+			else if (cell->kind == CELL_YES || cell->kind == CELL_NO)
+				bt_print_bool(key, NULL, cell->kind == CELL_YES);
+			else
+				bt_print_str(key, NULL, cell->str);
+		}
+		bt_obj_close();
+	}
+}
+
+void bt_table_end(struct bt_table *t)
+{
+	if (!t)
+		return;
+	if (bt_print_json())
+		put_json(t);
+	else if (t->n_rows && bt_print_text_on())
+		put_text(t);
+	for (unsigned int i = 0; i < t->n_rows * t->n_cols; i++)
+		free(t->cells[i].str);
+	free(t->cells);
+	free(t);
+}
