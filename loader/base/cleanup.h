@@ -29,21 +29,21 @@ static inline void cleanup_file(FILE **f)
 		fclose(*f);
 }
 
-#define __close __cleanup(cleanup_fd)
-#define __free __cleanup(cleanup_free)
+#define __close	 __cleanup(cleanup_fd)
+#define __free	 __cleanup(cleanup_free)
 #define __fclose __cleanup(cleanup_file)
 
-#define TAKE_FD(fd)                                                                                \
-	({                                                                                         \
-		int __fd = (fd);                                                                   \
-		(fd) = -1;                                                                         \
-		__fd;                                                                              \
+#define TAKE_FD(fd)              \
+	({                       \
+		int __fd = (fd); \
+		(fd) = -1;       \
+		__fd;            \
 	})
-#define TAKE_PTR(p)                                                                                \
-	({                                                                                         \
-		typeof(p) __p = (p);                                                               \
-		(p) = NULL;                                                                        \
-		__p;                                                                               \
+#define TAKE_PTR(p)                  \
+	({                           \
+		typeof(p) __p = (p); \
+		(p) = NULL;          \
+		__p;                 \
 	})
 
 #endif
