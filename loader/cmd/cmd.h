@@ -20,13 +20,16 @@ struct bt_cmd {
 	const char *args; /* synopsis of what follows the name */
 	const char *help; /* one line */
 	const struct bt_opt *opts; /* ends with name NULL; may be NULL */
+	bool command_follows; /* the first word that is no option starts another command's line */
 	/* argc/argv start at the command's name; options common to all commands are already taken
 	 * out. Returns an enum bt_exit; when it is not 0 and bt_err() was called main prints that.
 	 */
 	int (*run)(int argc, char **argv);
 };
 
-/* Options every command takes (-j, -p, -v, -n, --dry-run), as main parsed them. */
+/* Options every command takes (-j, -p, -v, -V, -h, -n, --dry-run), as main parsed them: their letters
+ * are not free for a command's own table.
+ */
 struct bt_global {
 	const char *netns; /* name under /run/netns or a path; main has already entered it */
 	bool dry_run;
@@ -35,13 +38,35 @@ extern struct bt_global bt_global;
 
 extern const struct bt_cmd bt_cmds[]; /* ends with name NULL */
 
-/* getopt_long over a command's own options; as getopt_long, prints nothing itself: on '?' it has
- * called bt_err() and the command returns BT_EXIT_USAGE.
+/* The entry of that name, or NULL. A command finds its own: bt_cmd_find(argv[0]). */
+const struct bt_cmd *bt_cmd_find(const char *name);
+
+/* getopt_long over a command's own options: returns val, argument in optarg, -1 at the end with the
+ * other words at argv[optind]. Prints nothing itself: on '?' it has called bt_err() and the command
+ * returns BT_EXIT_USAGE. To start over set optind = 0 (main has done so).
  */
 int bt_getopt(int argc, char **argv, const struct bt_cmd *cmd);
 /* "wants ..." plus the synopsis as the error; returns BT_EXIT_USAGE. */
 int bt_usage(const struct bt_cmd *cmd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Takes what every command takes out of the line and into bt_global and the rest; *argc and argv (as
+ * long as before) are what the command gets, starting at its name. Returns 0, or BT_EXIT_USAGE after
+ * bt_err(). *cmd is NULL when no command was named.
+ */
+struct bt_line {
+	const struct bt_cmd *cmd;
+	bool json, pretty, help, version;
+	int verbose;
+};
+int bt_parse_line(int *argc, char **argv, struct bt_line *line);
+
+void bt_help(const struct bt_cmd *cmd); /* NULL: of the tool */
+
+/* Each command's file has its options beside its code. */
+extern const struct bt_opt probe_opts[], audit_opts[], load_opts[], attach_opts[], detach_opts[],
+	exec_opts[];
+
+int cmd_help(int argc, char **argv);
 int cmd_probe(int argc, char **argv);
 int cmd_audit(int argc, char **argv);
 int cmd_load(int argc, char **argv);
