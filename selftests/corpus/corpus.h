@@ -19,7 +19,6 @@
 #include <linux/ipv6.h>
 #include <linux/tcp.h>
 #include <linux/udp.h>
-#include <linux/icmp.h>
 #include <linux/icmpv6.h>
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>
