@@ -6,7 +6,7 @@
  * port leaves at once.
  */
 /* expect: edt_pace audit=misreads twin=made kernel=6.1 */
-/* expect: edt_ecn audit=misreads twin=refused:helper kernel=6.1 */
+/* expect: edt_ecn audit=misreads twin=made kernel=6.1 */
 /* flow: src=2001:db8::1 dst=2001:db8::2 sport=40000 dport=5201 */
 #include "corpus.h"
 
