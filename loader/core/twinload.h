@@ -19,6 +19,8 @@ enum bt_twin_status {
 	BT_TWIN_REFUSED, /* the engine has no twin for it: see reason */
 	BT_TWIN_VERIFIER, /* the verifier refused the twin and accepts the original */
 	BT_TWIN_BAD_PROG, /* the verifier refuses the original too */
+	BT_TWIN_SYSTEM, /* no permission, memory or file handles for a twin: see text */
+	BT_TWIN_PLAIN, /* not rewritten, as asked */
 };
 
 /* What became of one program. */
@@ -33,6 +35,10 @@ struct bt_twin_report {
 	__u32 insns_before, insns_after;
 	__u64 ns; /* spent making and loading the twin */
 	int err; /* -errno of the load when nothing was loaded */
+	/* What the kernel put into attr.log_true_size (6.4+) in the last attempt that used the
+	 * caller's log; 0: nothing. For who hands the result on to another process.
+	 */
+	__u32 log_true_size;
 };
 
 const char *bt_twin_status_name(enum bt_twin_status s); /* "twin", "not-needed", ... */
@@ -46,27 +52,49 @@ const char *bt_twin_status_name(enum bt_twin_status s); /* "twin", "not-needed",
 int bt_twin_prog_load(const union bpf_attr *attr, __u32 attr_size, enum bt_refused_policy policy,
 		      const struct bigtcp_twin_opts *opts, struct bt_twin_report *rep);
 
-struct bpf_object;
-
 /*
- * Arranges that the tc programs of @obj (opened, not loaded, by bt_object_open()) are loaded as
- * twins. @only: just this program (NULL: all). After bpf_object__load() bt_twin_reports() gives what became of
- * each. plain: rewrite nothing.
+ * The same for a loader that makes the load call again itself (libbpf): what the twin is made
+ * of. The map fds are in the instructions, so they must stay open until that call is done.
  */
+struct bt_twin_kept {
+	bool made; /* the rest is valid: rep->status is BT_TWIN_MADE */
+	struct bigtcp_twin twin;
+	int state_fd, buf_fd;
+};
+
+int bt_twin_prog_load_keep(const union bpf_attr *attr, __u32 attr_size,
+			   enum bt_refused_policy policy, const struct bigtcp_twin_opts *opts,
+			   struct bt_twin_report *rep, struct bt_twin_kept *keep);
+void bt_twin_kept_free(struct bt_twin_kept *keep);
+
+struct bpf_object;
+struct bpf_program;
+
 struct bt_object_opts {
+	/* Load this program and those that the object's program arrays name (a tail call into an
+	 * empty slot would be a silent change); NULL: all that have a known section name.
+	 */
 	const char *only;
-	bool plain;
+	bool any_type; /* @only may be of any program type, not just a tc classifier or action */
+	bool plain; /* rewrite nothing */
+	bool no_pins; /* a dry run: maps that ask to be pinned by name are not */
 	enum bt_refused_policy policy;
 	struct bigtcp_twin_opts twin; /* any_len, max_payload_len, direct: others are filled in */
 };
 
 struct bt_object; /* an opened and loaded object, owns the bpf_object */
 
-/* Opens and loads FILE; sentences for truncated, non-BPF, no such program, not a tc program, EPERM, no BTF,
- * verifier refusals. Sections without a known name are taken as SCHED_CLS when named by @only.
+/*
+ * Opens and loads FILE, its tc programs as twins. Returns 0, or -errno with a sentence (truncated,
+ * non-BPF, no such program, not a tc program, EPERM, no BTF, verifier refusals). Sections without
+ * a known name are taken as SCHED_CLS when named by @only. On failure *out holds the reports alone if there are any
+ * (bt_object_bpf() is NULL then), else NULL; free it either way. Not for use by two threads at
+ * once: libbpf's section handlers are global.
  */
 int bt_object_load(const char *path, const struct bt_object_opts *opts, struct bt_object **out);
 void bt_object_free(struct bt_object *o);
+/* Removes the pins of maps that this load has made (LIBBPF_PIN_BY_NAME), not those it found. */
+void bt_object_undo_pins(struct bt_object *o);
 struct bpf_object *bt_object_bpf(struct bt_object *o);
 unsigned int bt_object_reports(const struct bt_object *o, const struct bt_twin_report **reps);
 
