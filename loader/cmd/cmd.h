@@ -37,6 +37,7 @@ struct bt_global {
 extern struct bt_global bt_global;
 
 extern const struct bt_cmd bt_cmds[]; /* ends with name NULL */
+extern const struct bt_opt bt_global_opts[]; /* the options of every command */
 
 /* The entry of that name, or NULL. A command finds its own: bt_cmd_find(argv[0]). */
 const struct bt_cmd *bt_cmd_find(const char *name);
@@ -49,16 +50,19 @@ int bt_getopt(int argc, char **argv, const struct bt_cmd *cmd);
 /* "wants ..." plus the synopsis as the error; returns BT_EXIT_USAGE. */
 int bt_usage(const struct bt_cmd *cmd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Takes what every command takes out of the line and into bt_global and the rest; *argc and argv (as
- * long as before) are what the command gets, starting at its name. Returns 0, or BT_EXIT_USAGE after
- * bt_err(). *cmd is NULL when no command was named.
- */
+/* What a command line says, apart from the command's own options. */
 struct bt_line {
-	const struct bt_cmd *cmd;
+	const struct bt_cmd *cmd; /* NULL: no command named */
 	bool json, pretty, help, version;
 	int verbose;
+	int argc; /* what the command gets, its name first */
+	char **argv; /* free(); the strings are those of the line itself */
 };
-int bt_parse_line(int *argc, char **argv, struct bt_line *line);
+
+/* Splits a line into bt_global, *line and what is left for the command. Returns 0, or BT_EXIT_USAGE
+ * after bt_err(); *line is filled either way, so that the error is shown as asked for.
+ */
+int bt_parse_line(int argc, char **argv, struct bt_line *line);
 
 void bt_help(const struct bt_cmd *cmd); /* NULL: of the tool */
 
