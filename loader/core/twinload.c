@@ -2,6 +2,7 @@
 #include "core/twinload.h"
 #include "core/kbtf.h"
 #include "core/vlog.h"
+#include "base/bpf.h"
 #include "base/cleanup.h"
 
 #include <bpf/bpf.h>
@@ -9,7 +10,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 /* union bpf_attr grows with the kernel: the caller's can be longer than ours. The kernel takes up
@@ -24,8 +24,6 @@
 /* The largest log buffer that all kernels take (UINT_MAX >> 8). */
 #define LOG_MAX	  16777215u
 #define LOG_FIRST (128u << 10)
-/* BPF_PROG_LOAD gives EAGAIN when a signal comes during verification. */
-#define EAGAIN_TRIES 5
 
 struct load {
 	union {
@@ -72,21 +70,16 @@ static const char *called(const struct bt_twin_report *rep, char *buf, size_t le
 
 static int sys_prog_load(union bpf_attr *attr, __u32 size)
 {
-	int tries = EAGAIN_TRIES;
-	int fd, high, err;
+	int fd = bt_bpf(BPF_PROG_LOAD, attr, size);
+	int high;
 
-	do {
-		fd = syscall(SYS_bpf, BPF_PROG_LOAD, attr, size);
-	} while (fd < 0 && errno == EAGAIN && --tries);
-	if (fd < 0)
-		return -errno;
-	if (fd > 2)
+	if (fd < 0 || fd > 2)
 		return fd;
 	/* 0 means "no program" in several attributes; never hand it out. */
 	high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	err = high < 0 ? -errno : high;
+	high = high < 0 ? -errno : high;
 	close(fd);
-	return err;
+	return high;
 }
 
 static void put_twin(union bpf_attr *attr, const struct bigtcp_twin *t)

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Where attachments are remembered: pins under /sys/fs/bpf/bigtcp/v1/links, nothing else. A pin's
+ * name says what it is of, with the network namespace and the interface's index, which
+ * do not change while the device lives; names of devices do.
+ */
+#ifndef CORE_PINS_H
+#define CORE_PINS_H
+
+#include <limits.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define BT_BPFFS     "/sys/fs/bpf"
+#define BT_PIN_LINKS BT_BPFFS "/bigtcp/v1/links"
+
+enum bt_pin_kind {
+	BT_PIN_TCX, /* the pin is a tcx link */
+	BT_PIN_CLS, /* the pin is a program, attached by a cls_bpf filter */
+};
+
+/* NETNS-IFINDEX-HOOK-KIND-PROG, KIND "tcx" or "clsPRIO_HANDLE". */
+struct bt_pin {
+	__u64 netns; /* inode */
+	int ifindex;
+	bool egress;
+	enum bt_pin_kind kind;
+	__u32 prio, handle; /* BT_PIN_CLS */
+	char prog[128]; /* name of the program: letters, digits, underscores */
+};
+
+/* Returns 0, or -ENAMETOOLONG. */
+int bt_pin_format(const struct bt_pin *pin, char *buf, size_t len);
+/* Returns 0, or -EINVAL for a name that is not one of ours, with *pin untouched. */
+int bt_pin_parse(const char *name, struct bt_pin *pin);
+
+/* Is there a BPF file system at /sys/fs/bpf? 0, or -errno with a sentence. */
+int bt_bpffs_check(void);
+
+/*
+ * Opens BT_PIN_LINKS, made if it is missing, and takes its lock, which every command that changes
+ * something holds until it closes the fd. Returns the fd, or -errno with a sentence.
+ * @look: make and lock nothing; -ENOENT without a sentence if there is no directory.
+ */
+int bt_pins_open(bool look);
+
+/* Pins @fd at an absolute path. Returns 0, or -errno with a sentence. */
+int bt_pin_at(int fd, const char *path);
+
+/* Calls fn for each pin of ours in @dirfd until it returns non-zero, which is then returned. fn may remove
+ * the pin it is called for.
+ */
+int bt_pins_each(int dirfd, int (*fn)(const struct bt_pin *pin, const char *path, void *arg),
+		 void *arg);
+
+#endif
