@@ -96,7 +96,7 @@ echo "deps: installing $need"
 apt update || echo "deps: apt-get update complained, going on" >&2
 # shellcheck disable=SC2086 # a list of words
 if ! apt install --no-install-recommends $need; then
-	tail -n 6 "$log" | sed 's/^/  /' >&2
+	{ grep '^[EW]: ' "$log" || cat "$log"; } | tail -n 6 | sed 's/^/  /' >&2
 	die "apt-get could not install: $need"
 fi
 need=$(missing | tr '\n' ' ')
