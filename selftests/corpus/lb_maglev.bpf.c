@@ -39,7 +39,7 @@ struct lb_flow {
 
 struct lb_real {
 	__u8 mac[ETH_ALEN];
-	__u16 weight;
+	__u16 pad;
 	__u32 mark;
 };
 
@@ -263,12 +263,13 @@ int bt_setup(struct __sk_buff *skb)
 	__be32 vip6[4] = { bpf_htonl(0x20010db8), bpf_htonl(0x20000), 0, bpf_htonl(2) };
 	__be32 vip4[4] = { bpf_htonl(0xc6336402) }; /* 198.51.100.2 */
 	long err = 0;
-	__u32 i;
+	__u32 i, key;
 
 	for (i = 0; i < LB_REALS; i++) {
 		struct lb_real real = { .mac = { 2, 0, 0, 0, 0x10, i }, .mark = 0x100 + i };
 
-		err |= bpf_map_update_elem(&lb_reals, &i, &real, BPF_ANY);
+		key = i; /* the loop's own counter stays in a register */
+		err |= bpf_map_update_elem(&lb_reals, &key, &real, BPF_ANY);
 	}
 	bpf_loop(4 * LB_RING_SIZE, lb_fill_ring, &err, 0);
 	err |= lb_add_vip(vip6, 443, IPPROTO_TCP, 0);
