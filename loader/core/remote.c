@@ -2,7 +2,6 @@
 /* A process stopped in a system call: memory, descriptors, capabilities. */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/err.h"
 #include "core/remote.h"
 
 /* linux-libc-dev 6.1 does not have it; the kernel since 6.9. */
@@ -109,17 +107,18 @@ int bt_remote_open(int procfs, pid_t tid, struct bt_remote *r)
 	int err;
 
 	*r = (struct bt_remote){ .proc = -1, .mem = -1, .pidfd = -1 };
-	if (tid <= 0) /* the number of a process that our pid namespace has no number for */
-		return bt_err(-EPERM, "a process of an outside pid namespace loads a program: "
-				      "bigtcp cannot look into it");
+	if (tid <= 0) { /* our pid namespace has no number for it */
+		snprintf(r->why, sizeof(r->why),
+			 "cannot look into a process of an outside pid "
+			 "namespace");
+		return -EPERM;
+	}
 	err = open_all(procfs, tid, r);
-	if (!err)
-		return 0;
-	bt_err(err,
-	       "cannot look into process %d%s%s (%s): this takes CAP_SYS_PTRACE, or the same user "
-	       "and kernel.yama.ptrace_scope=0",
-	       tid, r->comm[0] ? ", " : "", r->comm, strerror(-err));
-	bt_remote_close(r);
+	if (err)
+		snprintf(r->why, sizeof(r->why),
+			 "cannot look into process %d (%s): this takes CAP_SYS_PTRACE, or the same "
+			 "user and kernel.yama.ptrace_scope=0",
+			 tid, strerror(-err));
 	return err;
 }
 

@@ -25,12 +25,13 @@ struct bt_remote {
 	char comm[16];
 	__u64 caps; /* effective capabilities; 0 when they are of another user namespace */
 	bool same_netns; /* interface indices mean the same to it and to us */
+	char why[256]; /* what bt_remote_open() failed on, as a sentence */
 };
 
 /*
- * Opens thread @tid. @procfs: an open /proc. Returns 0, or -errno with the reason left in
- * bt_err(): -EPERM when this process may not look into it (CAP_SYS_PTRACE, yama). The caller ends with
- * bt_remote_close().
+ * Opens thread @tid. @procfs: an open /proc. Returns 0, or -errno with a sentence in r->why
+ * (-EPERM when this process may not look into it: CAP_SYS_PTRACE, yama). bt_remote_close() ends it, after
+ * a failure too. Thread-safe, like all of these.
  */
 int bt_remote_open(int procfs, pid_t tid, struct bt_remote *r);
 void bt_remote_close(struct bt_remote *r);

@@ -367,6 +367,8 @@ int bt_remote_load_log(const struct bt_remote *r, const struct bt_remote_load *l
 
 	if (len && l->log_size)
 		err = write_log(r, l, len);
+	if (true_size && true_size <= len)
+		true_size = (__u32)len + 1; /* a sentence of bigtcp's was put there since */
 	if (!err && true_size && l->caller_size >= off + sizeof(true_size))
 		err = bt_remote_write(r, l->addr + off, &true_size, sizeof(true_size));
 	if (err)
