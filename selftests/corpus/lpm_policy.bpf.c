@@ -79,6 +79,7 @@ struct {
 
 struct pkt {
 	struct zone_val *zone;
+	__u16 sport;
 	__u16 dport;
 	__u8 proto;
 	bool fragment;
@@ -103,6 +104,7 @@ static __always_inline bool parse_ports(struct __sk_buff *skb, __u32 off, struct
 	ports = (void *)(long)skb->data + off;
 	if ((void *)(ports + 2) > (void *)(long)skb->data_end)
 		return false;
+	p->sport = bpf_ntohs(ports[0]);
 	p->dport = bpf_ntohs(ports[1]);
 	return true;
 }
@@ -150,7 +152,12 @@ static __always_inline bool zone_allows(const struct pkt *p)
 		return false;
 	if (p->proto == IPPROTO_ICMP || p->proto == IPPROTO_ICMPV6)
 		return true;
-	return !p->fragment && bpf_map_lookup_elem(&zone_ports, &key);
+	if (p->fragment)
+		return false;
+	if (bpf_map_lookup_elem(&zone_ports, &key))
+		return true;
+	key.port = p->sport; /* an answer: there is no state */
+	return bpf_map_lookup_elem(&zone_ports, &key);
 }
 
 SEC("tc")
@@ -226,6 +233,8 @@ int bt_setup(struct __sk_buff *skb)
 	err |= add_zone4(0xc0000200, 24, ZONE_CLIENTS); /* 192.0.2.0/24 */
 	err |= add_zone4(0xc6336400, 24, ZONE_BENCH); /* 198.51.100.0/24 */
 	err |= add_port(ZONE_CLIENTS, IPPROTO_TCP, 443);
+	err |= add_port(ZONE_CLIENTS, IPPROTO_TCP, 5201);
+	err |= add_port(ZONE_CLIENTS, IPPROTO_TCP, 5202);
 	err |= add_port(ZONE_CLIENTS, IPPROTO_UDP, 443);
 	err |= add_port(ZONE_CLIENTS, IPPROTO_UDP, 53);
 	err |= add_port(ZONE_BENCH, IPPROTO_TCP, 5201);
