@@ -28,6 +28,10 @@ struct lb_vip {
 };
 #define LB_F_HASH_NO_PORT 1
 
+struct lb_addr {
+	__be32 addr[4];
+};
+
 struct lb_flow {
 	__be32 saddr[4];
 	__be32 daddr[4];
@@ -59,7 +63,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 64);
-	__uint(key_size, 16);
+	__type(key, struct lb_addr);
 	__type(value, __u32);
 } lb_addrs SEC(".maps");
 
