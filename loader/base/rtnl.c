@@ -139,7 +139,8 @@ static int talk(struct request *r, const char *what, answer_fn fn, void *data)
 	mnl_socket_setsockopt(nl, NETLINK_EXT_ACK, &on, sizeof(on));
 	mnl_socket_setsockopt(nl, NETLINK_CAP_ACK, &on, sizeof(on));
 	r->nlh->nlmsg_seq = (__u32)time(NULL);
-	if (!(r->nlh->nlmsg_flags & NLM_F_DUMP))
+	/* NLM_F_DUMP is two bits, one of them also means NLM_F_EXCL. */
+	if ((r->nlh->nlmsg_flags & NLM_F_DUMP) != NLM_F_DUMP)
 		r->nlh->nlmsg_flags |= NLM_F_ACK;
 	if (mnl_socket_sendto(nl, r->nlh, r->nlh->nlmsg_len) < 0)
 		return bt_err(-errno, "cannot %s: %s", what, strerror(errno));
