@@ -2,8 +2,8 @@
 /*
  * Programs that write at the place where the TCP header is in a packet without extension headers.
  *
- * - fixed_write leaves a tenant's number in the urgent pointer, which nobody reads without the
- *   URG flag. It takes all that is not ICMP or UDP for TCP;
+ * - fixed_write leaves a tenant's number in the urgent pointer, which nobody reads as long as
+ *   nobody sends urgent data. It takes all that is not ICMP or UDP for TCP;
  * - fixed_dnat sends what comes for a service address to another port, and answers back, with
  *   direct writes. Nothing but TCP is expected at that address;
  * - dscp_mark marks by port: it writes to the IP header only, but reads ports at a fixed place.
@@ -16,11 +16,10 @@
 /* flow: src=2001:db8::80 dst=2001:db8::1 sport=8080 dport=40000 */
 #include "corpus.h"
 
-#define L4_OFF4	  (ETH_HLEN + sizeof(struct iphdr))
-#define L4_OFF6	  (ETH_HLEN + sizeof(struct ipv6hdr))
-#define FLAGS_OFF 13
-#define CSUM_OFF  16
-#define URG_OFF	  18
+#define L4_OFF4	 (ETH_HLEN + sizeof(struct iphdr))
+#define L4_OFF6	 (ETH_HLEN + sizeof(struct ipv6hdr))
+#define CSUM_OFF 16
+#define URG_OFF	 18
 
 const volatile __u16 tenant = 0x2a07;
 
@@ -64,15 +63,11 @@ int fixed_write(struct __sk_buff *skb)
 {
 	__u32 l4 = tcp_offset(skb);
 	__be16 old, tag;
-	__u8 flags;
 
 	if (!l4)
 		return TC_ACT_OK;
-	if (bpf_skb_load_bytes(skb, l4 + FLAGS_OFF, &flags, sizeof(flags)) ||
-	    bpf_skb_load_bytes(skb, l4 + URG_OFF, &old, sizeof(old)))
+	if (bpf_skb_load_bytes(skb, l4 + URG_OFF, &old, sizeof(old)))
 		return TC_ACT_SHOT;
-	if (flags & 0x20)
-		return TC_ACT_OK; /* in use */
 	tag = bpf_htons(tenant);
 	if (old == tag)
 		return TC_ACT_OK;
