@@ -8,6 +8,7 @@
 /* expect: edt_pace audit=misreads twin=made kernel=6.1 */
 /* expect: edt_ecn audit=misreads twin=made kernel=6.1 */
 /* flow: src=2001:db8::1 dst=2001:db8::2 sport=40000 dport=5201 */
+/* flow: src=2001:db8::1 dst=2001:db8::2 sport=40000 dport=8443 */
 #include "corpus.h"
 
 #define HORIZON_NS (2 * BT_NSEC_PER_SEC)
