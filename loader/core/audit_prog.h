@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What can be told about a loaded program without running it. */
+#ifndef CORE_AUDIT_PROG_H
+#define CORE_AUDIT_PROG_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#define BT_PROG_PORTS 48
+
+struct bt_prog_facts {
+	__u32 id, type;
+	char name[64]; /* in full where BTF has it */
+	/* the program's maps, and those of the programs it tail-calls */
+	__u32 *map_ids;
+	unsigned int n_map_ids;
+	unsigned int n_progs; /* those programs and itself */
+	bool twin; /* carries libbigtcp's mark and map */
+	/* Names of helpers, "" if none is called: what they do shows in no test run; changes the packet's size; sends
+	 * packets during a test run; redirects.
+	 */
+	char hidden[48];
+	char resizes[48];
+	char sends[48];
+	char redirects[48];
+	bool redirect_const; /* all redirects go to one device given by a constant */
+	bool calls_unknown; /* the kernel does not tell which helpers are called */
+	/* 16-bit constants that it compares with, as numbers and byte-swapped: may be ports */
+	__u16 ports[BT_PROG_PORTS];
+	unsigned int n_ports;
+	/* "file.c:12: the line" of the branch on the IPv6 next header, if there is just one; or "" */
+	char branch[256];
+};
+
+/* -errno, outputs untouched: -EPERM without CAP_SYS_ADMIN. The fd stays the caller's. */
+int bt_prog_facts(int prog_fd, struct bt_prog_facts *out);
+void bt_prog_facts_free(struct bt_prog_facts *f);
+
+#endif
