@@ -66,7 +66,7 @@ struct bigtcp_twin_reason {
 	__u32 insn; /* index into the input instructions */
 	__s32 id; /* helper id, kfunc BTF id or context offset; 0 if none */
 	char name[64]; /* of the helper, kfunc or field; "" if none */
-	char text[256]; /* one sentence: cause, what it means, what to do */
+	char text[400]; /* one sentence: cause, what it means, what to do */
 };
 
 /* Stable name of a reason, e.g. "helper-unknown", for JSON. */

@@ -8,12 +8,30 @@
 
 #include "engine/effects.h"
 
-#define NONE(n) { .name = n, .effect = EFF_NONE }
-#define NOT_TC(n) { .name = n, .effect = EFF_NOT_TC }
-#define NO_CTX(n) { .name = n, .effect = EFF_NO_CTX }
-#define DYNPTR(n, a) { .name = n, .effect = EFF_DYNPTR, .arg = a }
-#define LATER(n, a) { .name = n, .effect = EFF_CALLBACK, .arg = a }
-#define REFUSE(n, w) { .name = n, .effect = EFF_REFUSE, .why = w }
+#define NONE(n)                               \
+	{                                     \
+		.name = n, .effect = EFF_NONE \
+	}
+#define NOT_TC(n)                               \
+	{                                       \
+		.name = n, .effect = EFF_NOT_TC \
+	}
+#define NO_CTX(n)                               \
+	{                                       \
+		.name = n, .effect = EFF_NO_CTX \
+	}
+#define DYNPTR(n, a)                                      \
+	{                                                 \
+		.name = n, .effect = EFF_DYNPTR, .arg = a \
+	}
+#define LATER(n, a)                                         \
+	{                                                   \
+		.name = n, .effect = EFF_CALLBACK, .arg = a \
+	}
+#define REFUSE(n, w)                                      \
+	{                                                 \
+		.name = n, .effect = EFF_REFUSE, .why = w \
+	}
 
 static const char why_kern_ctx[] =
 	"it reads struct sk_buff itself, whose header offsets do not follow the move; build the "

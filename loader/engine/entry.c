@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The way into main's jumbo path, and the way out of it. */
+#include <stddef.h>
+
+#include "engine/insn.h"
+#include "engine/rewrite.h"
+#include "engine/shift.h"
+
+#define SKB(field)   offsetof(struct __sk_buff, field)
+#define STATE(field) offsetof(struct bigtcp_twin_state, field)
+#define TC_ACT_SHOT  2
+/* Beyond this a jump back to an earlier way out might not fit in 16 bits. */
+#define OUT_REACH 30000
+
+static __u32 min_len(const struct bigtcp_twin_opts *opts)
+{
+	return opts->min_len ? opts->min_len : BIGTCP_TWIN_MIN_LEN;
+}
+
+/* state->field += 1, with R1 and R2 */
+static void count(struct rewrite *w, __s32 field)
+{
+	buf_ld64(&w->b, BPF_REG_1, INSN_PSEUDO_MAP_VALUE, w->opts->state_fd, field);
+	buf_put(&w->b, MOV64_IMM(BPF_REG_2, 1));
+	buf_put(&w->b, ATOMIC_ADD64(BPF_REG_1, BPF_REG_2, 0));
+}
+
+/* R0 = this CPU's buffer; the key is in the state map, since no stack may be borrowed. */
+static void lookup_buf(struct rewrite *w, __u8 reg, __u32 none)
+{
+	buf_ld64(&w->b, BPF_REG_1, INSN_PSEUDO_MAP_FD, w->opts->buf_fd, 0);
+	buf_ld64(&w->b, BPF_REG_2, INSN_PSEUDO_MAP_VALUE, w->opts->state_fd, STATE(zero));
+	buf_put(&w->b, CALL_HELPER(BPF_FUNC_map_lookup_elem));
+	buf_jmp_imm(&w->b, BPF_JEQ, BPF_REG_0, 0, none);
+	buf_put(&w->b, MOV64_REG(reg, BPF_REG_0));
+}
+
+/* At @short_pkt: make the headers linear once, then go to @again; @giveup the second time. */
+static void pull_once(struct rewrite *w, __u8 tried, __u32 short_pkt, __u32 again, __u32 giveup)
+{
+	buf_bind(&w->b, short_pkt);
+	buf_jmp_imm(&w->b, BPF_JNE, tried, 0, giveup);
+	buf_put(&w->b, MOV64_IMM(tried, 1));
+	buf_put(&w->b, MOV64_REG(BPF_REG_1, BPF_REG_6));
+	buf_put(&w->b, MOV64_IMM(BPF_REG_2, SHIFT_LINEAR));
+	buf_put(&w->b, CALL_HELPER(BPF_FUNC_skb_pull_data));
+	buf_ja(&w->b, again);
+}
+
+void write_home_load(struct rewrite *w, struct home h, __u8 reg)
+{
+	if (h.kind == HOME_STACK)
+		buf_put(&w->b, LDX_MEM(BPF_DW, reg, BPF_REG_10, h.off));
+	else if (h.kind == HOME_REG && h.reg != reg)
+		buf_put(&w->b, MOV64_REG(reg, h.reg));
+}
+
+void write_home_save(struct rewrite *w, struct home h, __u8 reg)
+{
+	if (h.kind == HOME_STACK)
+		buf_put(&w->b, STX_MEM(BPF_DW, BPF_REG_10, reg, h.off));
+	else if (h.kind == HOME_REG && h.reg != reg)
+		buf_put(&w->b, MOV64_REG(h.reg, reg));
+}
+
+void write_entry(struct rewrite *w)
+{
+	__u32 jumbo = buf_label(&w->b);
+
+	/* One load and one branch for a packet that cannot be a jumbo packet. */
+	if (!w->opts->any_len) {
+		buf_put(&w->b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_1, SKB(len)));
+		buf_jmp_imm(&w->b, BPF_JGT, BPF_REG_2, min_len(w->opts), jumbo);
+	} else {
+		buf_put(&w->b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_1, SKB(gso_size)));
+		buf_jmp_imm(&w->b, BPF_JNE, BPF_REG_2, 0, jumbo);
+	}
+	write_plain_sub(w, &w->p->subs[0]);
+	write_jumbo(w, jumbo);
+}
+
+/* R1 = ctx at @jumbo; falls through into the twin of main, or goes back to the original. */
+void write_jumbo(struct rewrite *w, __u32 jumbo)
+{
+	static const struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4 };
+	struct buf *b = &w->b;
+	__u32 back = buf_label(b), again = buf_label(b), linear = buf_label(b);
+	__u32 short_pkt = buf_label(b);
+
+	buf_bind(b, jumbo);
+	buf_put(b, MOV64_REG(BPF_REG_6, BPF_REG_1));
+	buf_put(b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_6, SKB(gso_size)));
+	buf_jmp_imm(b, BPF_JEQ, BPF_REG_2, 0, back);
+	buf_put(b, MOV64_IMM(BPF_REG_8, 0));
+	buf_bind(b, again);
+	buf_put(b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_6, SKB(data)));
+	buf_put(b, LDX_MEM(BPF_W, BPF_REG_3, BPF_REG_6, SKB(data_end)));
+	buf_put(b, ALU64_IMM(BPF_ADD, BPF_REG_2, SHIFT_LINEAR));
+	buf_jmp_reg(b, BPF_JLE, BPF_REG_2, BPF_REG_3, linear);
+	pull_once(w, BPF_REG_8, short_pkt, again, back);
+	buf_bind(b, back);
+	buf_put(b, MOV64_REG(BPF_REG_1, BPF_REG_6));
+	buf_ja(b, label_plain(0));
+
+	buf_bind(b, linear);
+	if (w->pl->direct) {
+		shift_in_direct(b, w->opts, regs, back);
+	} else {
+		lookup_buf(w, BPF_REG_9, back);
+		shift_in_store(b, w->opts, regs, BPF_REG_9, back);
+	}
+	count(w, STATE(jumbo));
+	buf_put(b, MOV64_REG(BPF_REG_1, BPF_REG_6));
+	write_home_save(w, w->pl->home[0], BPF_REG_1);
+}
+
+void write_lost(struct rewrite *w)
+{
+	count(w, STATE(lost));
+	buf_put(&w->b, MOV64_IMM(BPF_REG_0, TC_ACT_SHOT));
+	buf_put(&w->b, EXIT());
+}
+
+/* R6 = ctx, R0 = verdict. */
+static void write_out_block(struct rewrite *w)
+{
+	static const struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4 };
+	struct buf *b = &w->b;
+	__u32 again = buf_label(b), short_pkt = buf_label(b), lost = buf_label(b);
+	__u32 as_is = buf_label(b);
+
+	buf_put(b, MOV64_REG(BPF_REG_7, BPF_REG_0));
+	buf_put(b, MOV64_IMM(BPF_REG_8, 0));
+	if (!w->pl->direct)
+		lookup_buf(w, BPF_REG_9, lost);
+	buf_bind(b, again);
+	if (w->pl->direct)
+		shift_out_direct(b, regs, short_pkt, as_is);
+	else
+		shift_out_store(b, regs, BPF_REG_9, short_pkt, as_is, lost);
+	/* The kernel takes no jumbo header in a packet that the program made this short. */
+	if (!w->opts->any_len) {
+		buf_put(b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_6, SKB(len)));
+		buf_jmp_imm(b, BPF_JLE, BPF_REG_2, min_len(w->opts), lost);
+	}
+	buf_bind(b, as_is);
+	buf_put(b, MOV64_REG(BPF_REG_0, BPF_REG_7));
+	buf_put(b, EXIT());
+	pull_once(w, BPF_REG_8, short_pkt, again, lost);
+	buf_bind(b, lost);
+	write_lost(w);
+}
+
+void write_out(struct rewrite *w)
+{
+	struct buf *b = &w->b;
+
+	if (w->out != LABEL_NONE && b->cnt - w->out_at < OUT_REACH) {
+		buf_ja(b, w->out);
+		return;
+	}
+	w->out = buf_label(b);
+	w->out_at = b->cnt;
+	buf_bind(b, w->out);
+	write_out_block(w);
+}

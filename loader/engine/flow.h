@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Forward dataflow over registers and stack slots: which instructions reach the context, and
+ * what the arguments of each call are. It walks call chains as the verifier does, so that a context
+ * handed on in a caller's stack frame is found.
+ *
+ * It leans on the verifier: a program that the kernel accepts never dereferences a scalar, so a
+ * register that is "the context or a scalar" is the context wherever it is dereferenced.
+ */
+#ifndef ENGINE_FLOW_H
+#define ENGINE_FLOW_H
+
+#include "engine/prog.h"
+
+enum val_type {
+	V_NONE = 0, /* never written, or clobbered by a call */
+	V_SCALAR,
+	V_CONST, /* .c */
+	V_CTX, /* the context; .may: a scalar on some path */
+	V_CTX_MOVED, /* the context plus something: no kernel lets it be dereferenced */
+	V_STK, /* frame .frame, byte .off (negative) */
+	V_STK_VAR, /* some stack slot, offset computed at run time: holds scalars only */
+	V_STK_ANY, /* one of several known slots */
+	V_PKT, /* from ctx->data */
+	V_MAP, /* map pointer, LD_IMM64 at instruction .c */
+	V_FUNC, /* address of subprogram .c */
+	V_OTHER, /* some other pointer, or a scalar */
+	V_MIX, /* the context or another pointer: cannot tell */
+};
+
+struct val {
+	__u8 t; /* enum val_type */
+	__u8 frame;
+	__u8 may;
+	__u8 pad;
+	__s32 off;
+	__u64 c;
+};
+
+#define STACK_SLOTS 64 /* MAX_BPF_STACK / 8 */
+
+/* What an instruction was seen to dereference; OR over all paths. */
+#define BASE_CTX       1
+#define BASE_OTHER     2
+#define BASE_NONE      4
+#define BASE_PKT_WRITE 8
+
+/* A call or an exit: values joined over all paths and call chains. */
+struct site {
+	__u32 insn;
+	bool seen;
+	struct val reg[BPF_REG_10];
+	__u64 ctx_slots; /* bit n: own stack slot at -8 * (n + 1) surely holds the context */
+	int frame; /* of its function, if the same in all chains; else -1 */
+};
+
+struct flow {
+	__u8 *base; /* by instruction: BASE_* */
+	__s32 *site_of; /* by instruction: index into sites, or -1 */
+	struct site *sites;
+	__u32 nsites;
+	bool pkt_write; /* writes packets directly */
+};
+
+/* Runs to the fixed point and fills p->subs[].depth too. -ENOTSUP, -EINVAL with a reason, -ENOMEM. */
+int flow_run(struct prog *p, const struct bigtcp_twin_opts *opts, struct flow *f,
+	     struct bigtcp_twin_reason *why);
+void flow_free(struct flow *f);
+const struct site *flow_site(const struct flow *f, __u32 insn);
+
+/* Internal to the dataflow: flow.c drives, step.c knows each instruction. */
+struct state {
+	struct val reg[BPF_REG_10 + 1];
+	__u32 depth; /* frames above this one */
+	struct val slot[][STACK_SLOTS]; /* depth + 1 frames */
+};
+
+struct val val_join(struct val a, struct val b);
+bool val_eq(const struct val *a, const struct val *b);
+
+struct step {
+	struct prog *p;
+	__u16 frame_sub[8]; /* subprogram of each frame of the chain */
+	__u8 *base; /* NULL: do not record */
+	bool *pkt_write;
+};
+
+/* Applies one instruction that is no jump, call or exit. */
+void step_insn(struct step *s, struct state *st, __u32 at);
+/* Clobbers what a call clobbers. */
+void step_clobber(struct state *st);
+
+#endif

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/insn.h"
+#include "engine/kfunc.h"
+#include "engine/plan.h"
+#include "engine/reason.h"
+
+#define BPF_MTU_CHK_SEGS_BIT 1 /* enum bpf_check_mtu_flags */
+
+struct planner {
+	struct prog *p;
+	const struct flow *f;
+	const struct bigtcp_twin_opts *opts;
+	struct plan *pl;
+	struct bigtcp_twin_reason *why;
+};
+
+/* Fields of struct __sk_buff that read differently, or cannot be read, on a moved packet. */
+static const struct field {
+	const char *name;
+	__u32 off, size;
+	__u8 act; /* ACT_COPY: refused */
+} fields[] = {
+	{ "len", offsetof(struct __sk_buff, len), 4, ACT_LEN },
+	{ "data", offsetof(struct __sk_buff, data), 4, ACT_DATA },
+	{ "wire_len", offsetof(struct __sk_buff, wire_len), 4, ACT_LEN },
+	{ "data_meta", offsetof(struct __sk_buff, data_meta), 4, ACT_COPY },
+};
+
+static const struct field *field_at(__s32 off, __u32 size)
+{
+	__u32 n;
+
+	for (n = 0; n < sizeof(fields) / sizeof(fields[0]); n++)
+		if (off < (__s32)(fields[n].off + fields[n].size) &&
+		    off + (__s32)size > (__s32)fields[n].off)
+			return &fields[n];
+	return NULL;
+}
+
+static int plan_load(struct planner *pr, __u32 at)
+{
+	static const __u8 bytes[] = { 4, 2, 1, 8 };
+	const struct bpf_insn *i = &pr->p->insns[at];
+	const struct field *fd = field_at(i->off, bytes[BPF_SIZE(i->code) >> 3]);
+	__u8 base = pr->f->base[at];
+
+	/* Pointers to memory are 8 bytes and the context has no such field at these places. */
+	if (!fd || !base || base == BASE_OTHER || base == (BASE_OTHER | BASE_NONE))
+		return 0;
+	if (BPF_SIZE(i->code) == BPF_DW)
+		return 0;
+	if (base != BASE_CTX || BPF_MODE(i->code) != BPF_MEM)
+		return reason_set(
+			pr->why, BIGTCP_TWIN_AMBIGUOUS, at, i->off, fd->name,
+			"cannot tell whether instruction %u reads %s of the context or some "
+			"other memory; build the program with <bigtcp/parse.bpf.h>",
+			at, fd->name);
+	if (fd->act == ACT_COPY)
+		return reason_set(
+			pr->why, BIGTCP_TWIN_FIELD, at, i->off, fd->name,
+			"instruction %u reads %s, whose bytes would no longer end where the "
+			"moved packet starts; build the program with <bigtcp/parse.bpf.h>",
+			at, fd->name);
+	pr->pl->act[at] = fd->act;
+	return 0;
+}
+
+static int plan_ld_abs(struct planner *pr, __u32 at)
+{
+	const struct bpf_insn *i = &pr->p->insns[at];
+
+	if (BPF_MODE(i->code) == BPF_ABS && i->imm < 0)
+		return reason_set(
+			pr->why, BIGTCP_TWIN_INSN, at, i->imm, "LD_ABS",
+			"instruction %u loads at a negative (SKF_*) offset, whose place in "
+			"a moved packet is not defined",
+			at);
+	pr->pl->act[at] = ACT_LD_ABS;
+	return 0;
+}
+
+static bool is_ctx(const struct val *v)
+{
+	return v->t == V_CTX && !v->may;
+}
+
+static bool is_const(const struct val *v)
+{
+	return v->t == V_CONST && !v->may;
+}
+
+__u8 plan_remat(const struct site *s, __u8 nargs)
+{
+	__u8 r;
+
+	for (r = nargs; r > BPF_REG_1; r--) {
+		const struct val *v = &s->reg[r];
+
+		if (is_const(v) || (v->t == V_MAP && !v->may) ||
+		    (v->t == V_STK && !v->may && s->frame >= 0 && v->frame == s->frame))
+			return r;
+	}
+	return 0;
+}
+
+/* The packet is to be moved back for this call. */
+static int plan_around(struct planner *pr, __u32 at, const struct effect_row *row)
+{
+	const struct site *s = flow_site(pr->f, at);
+
+	if (!is_ctx(&s->reg[BPF_REG_1]))
+		return reason_set(pr->why, BIGTCP_TWIN_AMBIGUOUS, at, 0, row->name,
+				  "cannot tell whether bpf_%s at instruction %u gets the context",
+				  row->name, at);
+	if (row->nargs == 5 && !plan_remat(s, row->nargs))
+		return reason_set(pr->why, BIGTCP_TWIN_NO_ROOM, at, 0, row->name,
+				  "no register is free to move the packet back for bpf_%s at "
+				  "instruction %u",
+				  row->name, at);
+	pr->pl->act[at] = ACT_AROUND;
+	return 0;
+}
+
+static int plan_segs(struct planner *pr, __u32 at, const struct effect_row *row)
+{
+	const struct val *v = &flow_site(pr->f, at)->reg[row->arg];
+
+	if (is_const(v) && !(v->c & BPF_MTU_CHK_SEGS_BIT))
+		return 0;
+	return reason_set(
+		pr->why, BIGTCP_TWIN_HELPER, at, 0, row->name,
+		"instruction %u calls bpf_%s with BPF_MTU_CHK_SEGS, which on these kernels "
+		"says \"too big\" of every jumbo packet since it counts the jumbo header; "
+		"keep gso_max_size at 65536 on this path",
+		at, row->name);
+}
+
+static int plan_no_ctx(struct planner *pr, __u32 at, const struct effect_row *row)
+{
+	const struct site *s = flow_site(pr->f, at);
+	__u8 r;
+
+	for (r = BPF_REG_1; r <= BPF_REG_5; r++)
+		if (s->reg[r].t == V_CTX || s->reg[r].t == V_MIX || s->reg[r].t == V_CTX_MOVED)
+			return reason_set(
+				pr->why, BIGTCP_TWIN_HELPER, at, 0, row->name,
+				"instruction %u hands the context to %s, which reads "
+				"struct sk_buff itself; its offsets do not follow the move",
+				at, row->name);
+	return 0;
+}
+
+static int plan_dynptr(struct planner *pr, __u32 at, const struct effect_row *row)
+{
+	static const char *const needs[] = { "bpf_dynptr_size", "bpf_dynptr_adjust" };
+	const struct site *s = flow_site(pr->f, at);
+	const struct val *v = &s->reg[row->arg];
+	__s32 id[2];
+	int n;
+
+	for (n = 0; n < 2; n++) {
+		id[n] = pr->opts->kfunc_id ? pr->opts->kfunc_id(pr->opts->arg, needs[n]) : -ENOENT;
+		if (id[n] <= 0)
+			return reason_set(pr->why, BIGTCP_TWIN_KFUNC_MISSING, at, 0, needs[n],
+					  "instruction %u makes a dynptr of the packet, and this "
+					  "kernel has no %s (Linux 6.5) to move it",
+					  at, needs[n]);
+	}
+	if (v->t != V_STK || v->may || s->frame < 0 || v->frame != s->frame)
+		return reason_set(pr->why, BIGTCP_TWIN_AMBIGUOUS, at, 0, row->name,
+				  "cannot tell where the dynptr of instruction %u is on the stack",
+				  at);
+	pr->pl->dynptr_size = id[0];
+	pr->pl->dynptr_adjust = id[1];
+	pr->pl->act[at] = ACT_DYNPTR;
+	return 0;
+}
+
+static int plan_call(struct planner *pr, __u32 at)
+{
+	const struct bpf_insn *i = &pr->p->insns[at];
+	struct subprog *sub = &pr->p->subs[pr->p->sub_of[at]];
+	const struct effect_row *row;
+	const struct val *v;
+	int err;
+
+	if (insn_is_subcall(i) || !flow_site(pr->f, at)->seen)
+		return 0;
+	err = call_effect(pr->opts, i, at, &row, pr->why);
+	if (err)
+		return err;
+	switch (row->effect) {
+	case EFF_OFFSET:
+	case EFF_OFFSET_NZ:
+		pr->pl->act[at] = ACT_OFFSET;
+		return 0;
+	case EFF_CAPTURE:
+		v = &flow_site(pr->f, at)->reg[row->arg];
+		if (is_const(v) && !(v->c >> 32))
+			return 0;
+		return plan_around(pr, at, row);
+	case EFF_TAIL_CALL:
+		sub->tail_call = true;
+		return plan_around(pr, at, row);
+	case EFF_AROUND:
+		return plan_around(pr, at, row);
+	case EFF_SEGS:
+		return plan_segs(pr, at, row);
+	case EFF_NO_CTX:
+		return plan_no_ctx(pr, at, row);
+	case EFF_DYNPTR:
+		return plan_dynptr(pr, at, row);
+	default:
+		return 0;
+	}
+}
+
+static int plan_insns(struct planner *pr)
+{
+	const struct prog *p = pr->p;
+	__u32 n;
+	int err = 0;
+
+	for (n = 0; n < p->cnt && !err; n++) {
+		const struct bpf_insn *i = &p->insns[n];
+
+		if (p->second[n])
+			continue;
+		if (BPF_CLASS(i->code) == BPF_LDX)
+			err = plan_load(pr, n);
+		else if (insn_is_ld_abs(i) && flow_site(pr->f, n)->seen)
+			err = plan_ld_abs(pr, n);
+		else if (i->code == (BPF_JMP | BPF_CALL))
+			err = plan_call(pr, n);
+	}
+	return err;
+}
+
+/* A function that changes, or that calls one that does, is copied. */
+static void plan_clones(struct planner *pr)
+{
+	struct prog *p = pr->p;
+	bool again = true;
+	__u32 n;
+
+	p->subs[0].clone = true;
+	for (n = 0; n < p->cnt; n++)
+		if (pr->pl->act[n])
+			p->subs[p->sub_of[n]].clone = true;
+	while (again) {
+		again = false;
+		for (n = 0; n < p->cnt; n++) {
+			struct subprog *s = &p->subs[p->sub_of[n]], *t;
+			bool call = insn_is_subcall(&p->insns[n]);
+
+			if (p->second[n] || (!call && !insn_is_func_ref(&p->insns[n])))
+				continue;
+			t = &p->subs[prog_sub_at(p, insn_target(p, n))];
+			again |= (t->clone && !s->clone) || (call && t->tail_call && !s->tail_call);
+			s->clone |= t->clone;
+			s->tail_call |= call && t->tail_call;
+		}
+	}
+}
+
+static void plan_rejoins(struct planner *pr)
+{
+	const struct prog *p = pr->p;
+	__u32 n;
+
+	for (n = 0; n < p->cnt; n++) {
+		if (p->second[n])
+			continue;
+		if (insn_is_subcall(&p->insns[n]) && flow_site(pr->f, n)->seen &&
+		    p->subs[prog_sub_at(p, insn_target(p, n))].tail_call)
+			pr->pl->act[n] = ACT_REJOIN;
+		if (n < p->subs[0].end && insn_is_exit(&p->insns[n]))
+			pr->pl->act[n] = ACT_EXIT;
+	}
+}
+
+/* Where the program itself has the context at a site, in a place that survives a call. */
+static struct home plan_ctx_known(const struct flow *f, __u32 at)
+{
+	const struct site *s = flow_site(f, at);
+	int n;
+
+	for (n = BPF_REG_6; n <= BPF_REG_9; n++)
+		if (is_ctx(&s->reg[n]))
+			return (struct home){ .kind = HOME_REG, .reg = n };
+	for (n = 0; n < STACK_SLOTS; n++)
+		if (s->ctx_slots & 1ULL << n)
+			return (struct home){ .kind = HOME_STACK, .off = -8 * (n + 1) };
+	return (struct home){ .kind = HOME_NONE };
+}
+
+struct home plan_ctx_at(const struct prog *p, const struct plan *pl, const struct flow *f, __u32 at)
+{
+	struct home known = plan_ctx_known(f, at);
+
+	return known.kind != HOME_NONE ? known : pl->home[p->sub_of[at]];
+}
+
+/* main keeps the context from its start on; another function has to find it before the call. */
+static bool can_save(const struct prog *p, const struct site *s)
+{
+	int r;
+
+	for (r = BPF_REG_1; r <= BPF_REG_5; r++)
+		if (is_ctx(&s->reg[r]))
+			return true;
+	return !p->sub_of[s->insn];
+}
+
+/* Every place that needs the context behind a call, or at an exit, must have one to find it in. */
+static int plan_homes(struct planner *pr)
+{
+	const struct prog *p = pr->p;
+	__u32 n;
+
+	for (n = 0; n < p->cnt; n++) {
+		struct home *h = &pr->pl->home[p->sub_of[n]];
+		__u8 act = pr->pl->act[n];
+
+		if (act != ACT_AROUND && act != ACT_REJOIN && act != ACT_EXIT)
+			continue;
+		if (!flow_site(pr->f, n)->seen || plan_ctx_known(pr->f, n).kind != HOME_NONE)
+			continue;
+		if (!can_save(p, flow_site(pr->f, n)) ||
+		    (h->kind == HOME_NONE && !room_for_ctx(p, p->sub_of[n], h)))
+			return reason_set(
+				pr->why, BIGTCP_TWIN_NO_ROOM, n, 0, "",
+				"no register and no stack is left in the function at "
+				"instruction %u to keep the context in until instruction %u",
+				p->subs[p->sub_of[n]].start, n);
+	}
+	return 0;
+}
+
+int plan_make(struct prog *p, const struct flow *f, const struct bigtcp_twin_opts *opts,
+	      struct plan *pl, struct bigtcp_twin_reason *why)
+{
+	struct planner pr = { .p = p, .f = f, .opts = opts, .pl = pl, .why = why };
+	__u32 n;
+	int err;
+
+	memset(pl, 0, sizeof(*pl));
+	pl->act = calloc(p->cnt, 1);
+	if (!pl->act)
+		return -ENOMEM;
+	err = plan_insns(&pr);
+	if (!err) {
+		plan_clones(&pr);
+		plan_rejoins(&pr);
+		err = plan_homes(&pr);
+	}
+	if (err) {
+		plan_free(pl);
+		return err;
+	}
+	pl->direct = opts->direct || f->pkt_write;
+	for (n = 0; n < p->cnt; n++) {
+		pl->sites += !!pl->act[n];
+		pl->direct |= pl->act[n] == ACT_AROUND || pl->act[n] == ACT_REJOIN;
+	}
+	return 0;
+}
+
+void plan_free(struct plan *pl)
+{
+	free(pl->act);
+	pl->act = NULL;
+}

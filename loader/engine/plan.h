@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is to be done to each instruction of the twin, where each function keeps the context, and
+ * which functions need a copy. Every refusal is found here, before anything is written.
+ */
+#ifndef ENGINE_PLAN_H
+#define ENGINE_PLAN_H
+
+#include "engine/effects.h"
+#include "engine/flow.h"
+
+enum act {
+	ACT_COPY = 0,
+	ACT_DATA, /* load of ctx->data: + SHIFT */
+	ACT_LEN, /* load of ctx->len or wire_len, maybe a part of it: - SHIFT */
+	ACT_LD_ABS, /* LD_ABS, LD_IND */
+	ACT_OFFSET, /* call: offset argument + SHIFT */
+	ACT_AROUND, /* call: packet moved back for it */
+	ACT_DYNPTR, /* call: dynptr adjusted behind it */
+	ACT_REJOIN, /* subprogram call that may have made a tail call */
+	ACT_EXIT, /* exit of main */
+};
+
+enum home_kind { HOME_NONE = 0, HOME_REG, HOME_STACK };
+
+/* Where a function finds the context. */
+struct home {
+	enum home_kind kind;
+	__u8 reg;
+	__s16 off; /* from R10 */
+};
+
+struct plan {
+	__u8 *act; /* by instruction: enum act */
+	struct home home[PROG_MAX_SUBS];
+	bool direct;
+	__u32 sites; /* instructions with an act */
+	__s32 dynptr_size, dynptr_adjust; /* kfunc ids, if ACT_DYNPTR occurs */
+};
+
+int plan_make(struct prog *p, const struct flow *f, const struct bigtcp_twin_opts *opts,
+	      struct plan *pl, struct bigtcp_twin_reason *why);
+void plan_free(struct plan *pl);
+
+/* Where the context surely is at a call or exit: a register that survives calls, an own stack
+ * slot, else the function's home. HOME_NONE: nowhere.
+ */
+struct home plan_ctx_at(const struct prog *p, const struct plan *pl, const struct flow *f,
+			__u32 at);
+/* A register whose value can be made again after it was used as scratch, or 0. */
+__u8 plan_remat(const struct site *s, __u8 nargs);
+
+/* Picks a home for function @sub (room.c). false: there is no room. */
+bool room_for_ctx(const struct prog *p, __u32 sub, struct home *out);
+
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "engine/insn.h"
+#include "engine/rewrite.h"
+
+static __u32 callee_label(struct rewrite *w, __u32 at)
+{
+	__u32 t = insn_target(w->p, at);
+
+	return w->p->subs[w->p->sub_of[t]].clone ? label_twin(w, t) : label_plain(t);
+}
+
+void write_plain_sub(struct rewrite *w, const struct subprog *s)
+{
+	__u32 n;
+
+	for (n = s->start; n < s->end; n++) {
+		const struct bpf_insn *i = &w->p->insns[n];
+
+		buf_bind(&w->b, label_plain(n));
+		if (!w->p->second[n] && (insn_is_subcall(i) || insn_is_func_ref(i)))
+			buf_rel(&w->b, *i, label_plain(insn_target(w->p, n)));
+		else
+			buf_put(&w->b, *i);
+	}
+}
+
+static void write_twin_sub(struct rewrite *w, const struct subprog *s)
+{
+	__u32 n;
+
+	for (n = s->start; n < s->end; n++) {
+		const struct bpf_insn *i = &w->p->insns[n];
+
+		buf_bind(&w->b, label_twin(w, n));
+		if (w->p->second[n]) {
+			buf_put(&w->b, *i);
+		} else if (w->pl->act[n]) {
+			write_act(w, n);
+		} else {
+			w->twin_at[n] = w->b.cnt;
+			if (insn_is_subcall(i) || insn_is_func_ref(i))
+				buf_rel(&w->b, *i, callee_label(w, n));
+			else if (insn_is_gotol(i))
+				buf_rel(&w->b, *i, label_twin(w, insn_target(w->p, n)));
+			else if (insn_is_jump(i))
+				buf_jump(&w->b, *i, label_twin(w, insn_target(w->p, n)));
+			else
+				buf_put(&w->b, *i);
+		}
+	}
+}
+
+int rewrite_all(struct rewrite *w)
+{
+	__u32 n;
+
+	w->out = LABEL_NONE;
+	write_entry(w);
+	write_twin_sub(w, &w->p->subs[0]);
+	for (n = 1; n < w->p->nsubs; n++)
+		write_plain_sub(w, &w->p->subs[n]);
+	for (n = 1; n < w->p->nsubs; n++)
+		if (w->p->subs[n].clone)
+			write_twin_sub(w, &w->p->subs[n]);
+	return buf_link(&w->b);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The move itself. While a packet is on the jumbo path its link and IPv6 header (O + 40 bytes, O being the
+ * IPv6 offset) stand SHIFT bytes further on, over the jumbo header, and the SHIFT
+ * bytes in front of them hold a mark and O:
+ *
+ *   kernel's form   | link O | ipv6 40, nexthdr 0  | 06 00 c2 04 len | tcp
+ *   moved form      | mark O | link O | ipv6 40, nexthdr 6           | tcp
+ *
+ * No program can have a pointer to the mark: its packet pointers start SHIFT bytes in.
+ */
+#ifndef ENGINE_SHIFT_H
+#define ENGINE_SHIFT_H
+
+#include <bigtcp/twin.h>
+
+#include "engine/buf.h"
+
+#define SHIFT 8 /* sizeof(struct hop_jumbo_hdr) */
+/* Linear bytes the move wants: two VLAN tags, and a bit more than the headers it touches. */
+#define SHIFT_LINEAR 78
+
+/* Registers the code may use. ctx holds the context and keeps it, the others are scratch. */
+struct shift_regs {
+	__u8 ctx, pkt, tmp, tmp2;
+};
+
+/* In: goes to @no (packet as it was) unless the packet has the kernel's jumbo header, else falls through with the
+ * packet moved. Writes the packet directly. The caller has checked nothing.
+ */
+void shift_in_direct(struct buf *b, const struct bigtcp_twin_opts *opts, struct shift_regs r,
+		     __u32 no);
+/* The same, into the buffer whose address is in @buf_reg and then by bpf_skb_store_bytes:
+ * clobbers R0 to R5, so r.ctx and @buf_reg are R6 or above. r.pkt, r.tmp and r.tmp2 are not.
+ */
+void shift_in_store(struct buf *b, const struct bigtcp_twin_opts *opts, struct shift_regs r,
+		    __u8 buf_reg, __u32 no);
+/* Goes to @moved if the packet is in the moved form, to @short_pkt if it is too short to tell. */
+void shift_if_moved(struct buf *b, struct shift_regs r, __u32 moved, __u32 short_pkt);
+/* Out: goes to @short_pkt when the linear part is too short to look at, to @not_moved when the
+ * packet is in the kernel's form already; falls through when it has been moved back. r.tmp2 is
+ * not used.
+ */
+void shift_out_direct(struct buf *b, struct shift_regs r, __u32 short_pkt, __u32 not_moved);
+/* As above through the buffer; goes to @lost when the kernel would not write. */
+void shift_out_store(struct buf *b, struct shift_regs r, __u8 buf_reg, __u32 short_pkt,
+		     __u32 not_moved, __u32 lost);
+
+#endif
