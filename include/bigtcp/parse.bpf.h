@@ -313,23 +313,13 @@ BIGTCP_INLINE int bigtcp_parse_ip6(const void *data, const void *data_end, __u32
 	return BIGTCP_PARSE_OK;
 }
 
-/*
- * The parser itself; the functions below it fill in what tc and XDP know.
- *
- * @data, @data_end: the bytes that can be read, as in the context.
- * @len: length of the whole packet from @data, linear or not; never less than they hold.
- * @gso_size: of the skb; 0 if unknown (XDP).
- * @l3: offset of the IP header if it is known (0 on a device without link-layer header and in
- * cgroup skb programs), or BIGTCP_L3_AFTER_ETH.
- * Returns enum bigtcp_parse_ret. Never reads outside [@data, @data_end).
- */
-BIGTCP_INLINE int bigtcp_parse(const void *data, const void *data_end, __u32 len, __u32 gso_size,
-			       int l3, struct bigtcp_pkt *pkt)
+/* bigtcp_parse() into a @pkt that is zero but for what the caller knows. */
+BIGTCP_INLINE int bigtcp_parse_into(const void *data, const void *data_end, __u32 len,
+				    __u32 gso_size, int l3, struct bigtcp_pkt *pkt)
 {
 	const __u8 *ip;
 	int ret;
 
-	*pkt = (struct bigtcp_pkt){ 0 };
 	if (l3 < 0) {
 		ret = bigtcp_parse_eth(data, data_end, pkt);
 		if (ret)
@@ -349,6 +339,23 @@ BIGTCP_INLINE int bigtcp_parse(const void *data, const void *data_end, __u32 len
 	if (pkt->l3_proto == BIGTCP_ETH_P_IPV4)
 		return bigtcp_parse_ip4(data, data_end, len, gso_size, pkt);
 	return BIGTCP_PARSE_NOT_IP;
+}
+
+/*
+ * The parser itself; the functions below it fill in what tc and XDP know.
+ *
+ * @data, @data_end: the bytes that can be read, as in the context.
+ * @len: length of the whole packet from @data, linear or not; never less than they hold.
+ * @gso_size: of the skb; 0 if unknown (XDP).
+ * @l3: offset of the IP header if it is known (0 on a device without link-layer header and in
+ * cgroup skb programs), or BIGTCP_L3_AFTER_ETH.
+ * Returns enum bigtcp_parse_ret. Never reads outside [@data, @data_end).
+ */
+BIGTCP_INLINE int bigtcp_parse(const void *data, const void *data_end, __u32 len, __u32 gso_size,
+			       int l3, struct bigtcp_pkt *pkt)
+{
+	*pkt = (struct bigtcp_pkt){ 0 };
+	return bigtcp_parse_into(data, data_end, len, gso_size, l3, pkt);
 }
 
 /*
@@ -384,26 +391,37 @@ BIGTCP_INLINE void *bigtcp_l4(void *data, void *data_end, const struct bigtcp_pk
 #ifdef __bpf__
 
 /*
- * The packet pointers of a context. The fields are 32 bits wide and become pointers as they are
- * loaded; clang 19 may copy such a value through a 32-bit register, after which it is none, so
- * it must not know the width. Works for struct __sk_buff and struct xdp_md.
+ * A 32-bit field of a context (struct __sk_buff, struct xdp_md), and its packet pointers. In C
+ * the compiler may keep the address of a field over a branch ("dereference of modified ctx
+ * ptr"), or copy a packet pointer through a 32-bit register, after which it is none: clang 19
+ * did both here. So it must see neither an address nor the width. The "m" keeps the load
+ * after helpers that move the packet.
  */
-#define BIGTCP_CTX_PTR(ctx, field)                                                                \
+#define BIGTCP_CTX_U64(ctx, field)                                                                \
 	({                                                                                        \
-		void *__p;                                                                        \
+		__u64 __v;                                                                        \
                                                                                                   \
 		asm("%0 = *(u32 *)(%1 + %2)"                                                      \
-		    : "=r"(__p)                                                                   \
+		    : "=r"(__v)                                                                   \
 		    : "r"(ctx), "i"(__builtin_offsetof(__typeof__(*(ctx)), field)), "m"(*(ctx))); \
-		__p;                                                                              \
+		__v;                                                                              \
 	})
-#define BIGTCP_DATA(ctx)     BIGTCP_CTX_PTR(ctx, data)
-#define BIGTCP_DATA_END(ctx) BIGTCP_CTX_PTR(ctx, data_end)
+#define BIGTCP_CTX_U32(ctx, field) ((__u32)BIGTCP_CTX_U64(ctx, field))
+#define BIGTCP_DATA(ctx)	   ((void *)BIGTCP_CTX_U64(ctx, data))
+#define BIGTCP_DATA_END(ctx)	   ((void *)BIGTCP_CTX_U64(ctx, data_end))
 
-BIGTCP_INLINE void bigtcp_skb_vlan(const struct __sk_buff *skb, struct bigtcp_pkt *pkt)
+/* For tc: @l3 as for bigtcp_parse(), or BIGTCP_PARSE_BAD. */
+BIGTCP_INLINE int bigtcp_parse_skb_at(struct __sk_buff *skb, const void *data, const void *data_end,
+				      int l3, struct bigtcp_pkt *pkt)
 {
-	pkt->vlan_meta = skb->vlan_present;
-	pkt->vlan_meta_tci = skb->vlan_tci;
+	*pkt = (struct bigtcp_pkt){
+		.vlan_meta = BIGTCP_CTX_U32(skb, vlan_present),
+		.vlan_meta_tci = BIGTCP_CTX_U32(skb, vlan_tci),
+	};
+	if (l3 == BIGTCP_PARSE_BAD)
+		return BIGTCP_PARSE_BAD;
+	return bigtcp_parse_into(data, data_end, BIGTCP_CTX_U32(skb, len),
+				 BIGTCP_CTX_U32(skb, gso_size), l3, pkt);
 }
 
 /*
@@ -433,34 +451,22 @@ BIGTCP_INLINE int bigtcp_skb_l3(struct __sk_buff *skb, const void *data, const v
 /* tc, any device: Ethernet, with VLAN tags or without, or a device without link-layer header. */
 BIGTCP_INLINE int bigtcp_parse_skb(struct __sk_buff *skb, struct bigtcp_pkt *pkt)
 {
-	const void *data = BIGTCP_DATA(skb);
-	const void *data_end = BIGTCP_DATA_END(skb);
-	int l3 = bigtcp_skb_l3(skb, data, data_end), ret;
+	const void *data = BIGTCP_DATA(skb), *data_end = BIGTCP_DATA_END(skb);
 
-	if (l3 == BIGTCP_PARSE_BAD) {
-		*pkt = (struct bigtcp_pkt){ 0 };
-		return BIGTCP_PARSE_BAD;
-	}
-	ret = bigtcp_parse(data, data_end, skb->len, skb->gso_size, l3, pkt);
-	bigtcp_skb_vlan(skb, pkt);
-	return ret;
+	return bigtcp_parse_skb_at(skb, data, data_end, bigtcp_skb_l3(skb, data, data_end), pkt);
 }
 
 /* tc, on a device known to have an Ethernet header. */
 BIGTCP_INLINE int bigtcp_parse_skb_eth(struct __sk_buff *skb, struct bigtcp_pkt *pkt)
 {
-	int ret = bigtcp_parse(BIGTCP_DATA(skb), BIGTCP_DATA_END(skb), skb->len, skb->gso_size,
-			       BIGTCP_L3_AFTER_ETH, pkt);
-
-	bigtcp_skb_vlan(skb, pkt);
-	return ret;
+	return bigtcp_parse_skb_at(skb, BIGTCP_DATA(skb), BIGTCP_DATA_END(skb), BIGTCP_L3_AFTER_ETH,
+				   pkt);
 }
 
 /* tc, on a device known to have no link-layer header, and cgroup skb programs. */
 BIGTCP_INLINE int bigtcp_parse_skb_ip(struct __sk_buff *skb, struct bigtcp_pkt *pkt)
 {
-	return bigtcp_parse(BIGTCP_DATA(skb), BIGTCP_DATA_END(skb), skb->len, skb->gso_size, 0,
-			    pkt);
+	return bigtcp_parse_skb_at(skb, BIGTCP_DATA(skb), BIGTCP_DATA_END(skb), 0, pkt);
 }
 
 /*
@@ -470,7 +476,9 @@ BIGTCP_INLINE int bigtcp_parse_skb_ip(struct __sk_buff *skb, struct bigtcp_pkt *
  */
 BIGTCP_INLINE int bigtcp_pull_skb(struct __sk_buff *skb, __u32 bytes)
 {
-	return bpf_skb_pull_data(skb, bytes < skb->len ? bytes : skb->len);
+	__u32 len = BIGTCP_CTX_U32(skb, len);
+
+	return bpf_skb_pull_data(skb, bytes < len ? bytes : len);
 }
 
 /* XDP on a device with an Ethernet header. Needs 5.18 for bpf_xdp_get_buff_len(). */
