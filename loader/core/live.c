@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The live look: two private namespaces, a veth pair, BIG TCP sizes, a TCP transfer of a few MB,
+ * and an observer at the sender's egress or the receiver's ingress. Everything lives and dies with one child process.
+ */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/bpf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/netns.h"
+#include "core/observer.h"
+#include "core/probe.h"
+#include "core/transfer.h"
+
+#define SIZE	   185000 /* asked of the devices: well above 64 KiB, well below the limit */
+#define LEGACY_MAX 65536
+#define BYTES	   (16UL << 20) /* a transfer ends before that as soon as it has shown enough */
+#define ENOUGH	   4 /* jumbo packets that settle the matter */
+#define LOOK_MS	   800
+#define RUN_MS	   4000
+/* GRO stops after 64 packets a poll and at 17 fragments: at 1500 bytes it would rarely get above 64 KiB. */
+#define GRO_MTU 9000
+
+/* fd00:b16::1, ::2 and 192.0.2.1, .2 (documentation) */
+#define TX6  "fd00:b16::1"
+#define RX6  "fd00:b16::2"
+#define TX4  "192.0.2.1"
+#define RX4  "192.0.2.2"
+#define PORT 5001
+
+/* The stage: what the four looks have in common. */
+struct stage {
+	int tx_ns, rx_ns;
+	int tx_if, rx_if; /* ifindex, each in its namespace */
+	bool tcx;
+	bool big; /* sizes above 64 KiB were accepted */
+	bool big4;
+};
+
+static int addr_add(int ifindex, const char *six, const char *four)
+{
+	__u8 a6[16], a4[4];
+	int err;
+
+	inet_pton(AF_INET6, six, a6);
+	inet_pton(AF_INET, four, a4);
+	err = bt_addr_add(ifindex, AF_INET6, a6, 64);
+	return err ? err : bt_addr_add(ifindex, AF_INET, a4, 24);
+}
+
+/* An end of the pair, in the namespace the caller is in. */
+static int end_up(const char *name, const char *six, const char *four, int *ifindex)
+{
+	struct bt_link l;
+	int err = bt_link_get_name(name, &l);
+
+	if (err)
+		return err;
+	err = bt_link_set_mtu(l.ifindex, GRO_MTU);
+	if (err)
+		return err;
+	err = addr_add(l.ifindex, six, four);
+	if (err)
+		return err;
+	*ifindex = l.ifindex;
+	return bt_link_set_up(l.ifindex);
+}
+
+/* Largest value the kernel takes for one of the sizes; the field is left at it. */
+static __u32 largest(int ifindex, size_t field)
+{
+	__u32 lo = 0, hi = 1U << 20;
+
+	while (hi - lo > 1) {
+		__u32 mid = lo + (hi - lo) / 2;
+		struct bt_sizes s = {};
+
+		*(__u32 *)((char *)&s + field) = mid;
+		if (bt_link_set_sizes(ifindex, &s))
+			hi = mid;
+		else
+			lo = mid;
+	}
+	bt_err_clear();
+	return lo;
+}
+
+static int try_sizes(int ifindex, struct bt_live *live)
+{
+	struct bt_link l;
+	int err = bt_link_get(ifindex, &l);
+
+	if (err)
+		return err;
+	live->tso_max = l.sizes.tso_max;
+	live->max.gso = largest(ifindex, offsetof(struct bt_sizes, gso));
+	live->max.gro = largest(ifindex, offsetof(struct bt_sizes, gro));
+	if (!l.sizes.gso_ipv4)
+		return 0;
+	live->max.gso_ipv4 = largest(ifindex, offsetof(struct bt_sizes, gso_ipv4));
+	live->max.gro_ipv4 = largest(ifindex, offsetof(struct bt_sizes, gro_ipv4));
+	return 0;
+}
+
+static int set_sizes(int ifindex, const struct stage *st)
+{
+	struct bt_sizes s = { .gso = SIZE, .gro = SIZE };
+
+	if (st->big4)
+		s.gso_ipv4 = s.gro_ipv4 = SIZE;
+	return st->big ? bt_link_set_sizes(ifindex, &s) : 0;
+}
+
+/* Switches an offload and checks that it took: @cmd is ETHTOOL_S..., whose ETHTOOL_G... is one less. */
+static int ethtool_set(int ifindex, __u32 cmd, __u32 on)
+{
+	struct ethtool_value val = { .cmd = cmd, .data = on };
+	struct ifreq ifr = { .ifr_data = (void *)&val };
+	int fd __close = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || !if_indextoname((unsigned int)ifindex, ifr.ifr_name))
+		return -errno;
+	if (ioctl(fd, SIOCETHTOOL, &ifr))
+		return -errno;
+	val.cmd = cmd - 1;
+	if (ioctl(fd, SIOCETHTOOL, &ifr))
+		return -errno;
+	return !val.data == !on ? 0 : -EOPNOTSUPP;
+}
+
+/* A sender that does its own segmentation leaves it to the receiver's GRO to build large packets. */
+static int let_gro_build(const struct stage *st, bool gro)
+{
+	int err = bt_netns_set(st->tx_ns);
+
+	if (!err)
+		err = ethtool_set(st->tx_if, ETHTOOL_STSO, !gro);
+	if (!err)
+		err = ethtool_set(st->tx_if, ETHTOOL_SGSO, !gro);
+	if (!err)
+		err = bt_netns_set(st->rx_ns);
+	if (!err)
+		err = ethtool_set(st->rx_if, ETHTOOL_SGRO, gro);
+	return err;
+}
+
+static int build(struct stage *st, struct bt_live *live)
+{
+	struct bt_link nk;
+	int err;
+
+	st->tx_ns = bt_netns_self();
+	err = bt_netns_new();
+	st->rx_ns = bt_netns_self();
+	if (st->tx_ns < 0 || err || st->rx_ns < 0)
+		return bt_err(-EPERM, "cannot make a second private network namespace");
+	err = bt_netns_set(st->tx_ns);
+	if (!err)
+		err = bt_veth_add("bt0", "bt1", st->rx_ns);
+	if (!err)
+		err = end_up("bt0", TX6, TX4, &st->tx_if);
+	if (!err)
+		err = try_sizes(st->tx_if, live);
+	st->big = live->max.gso > LEGACY_MAX && live->max.gro > LEGACY_MAX;
+	st->big4 = live->max.gso_ipv4 > LEGACY_MAX && live->max.gro_ipv4 > LEGACY_MAX;
+	if (!err)
+		err = set_sizes(st->tx_if, st);
+	if (err)
+		return err;
+	live->netkit = !bt_link_add("nk0", "netkit") && !bt_link_get_name("nk0", &nk) &&
+		       !bt_link_del(nk.ifindex);
+	bt_err_clear();
+	err = bt_netns_set(st->rx_ns);
+	if (!err)
+		err = end_up("bt1", RX6, RX4, &st->rx_if);
+	return err ? err : set_sizes(st->rx_if, st);
+}
+
+static int seen_enough(void *arg)
+{
+	struct bt_seen seen;
+
+	return !bt_observer_read(arg, &seen) && seen.hbh + seen.len0 + seen.ipv4 >= ENOUGH;
+}
+
+/* What was seen, and what became of the transfer (0 or -errno), as an answer. */
+static void judge(const struct bt_seen *seen, int err, bool v4, struct bt_look *look)
+{
+	unsigned long long with = v4 ? 0 : seen->hbh, without = v4 ? seen->ipv4 : seen->len0;
+	const char *fmt;
+
+	look->packets = with + without;
+	look->max_len = seen->max_len;
+	look->n_bytes = seen->n_bytes;
+	memcpy(look->bytes, seen->bytes, sizeof(look->bytes));
+	if (!look->packets) {
+		look->form = BT_FORM_UNKNOWN;
+		snprintf(look->why, sizeof(look->why),
+			 "no packet above 64 KiB among the %llu of a transfer%s%s",
+			 (unsigned long long)seen->packets, err ? " that ended early: " : "",
+			 err ? strerror(-err) : "");
+		return;
+	}
+	if ((with && without) || seen->malformed) {
+		look->form = BT_FORM_UNKNOWN;
+		snprintf(
+			look->why, sizeof(look->why),
+			"a mixture: %llu packets with the jumbo header, %llu without, %llu odd ones",
+			with, without, (unsigned long long)seen->malformed);
+		return;
+	}
+	look->form = with ? BT_FORM_HBH : BT_FORM_NO_HEADER;
+	fmt = with ? "seen: %llu packets above 64 KiB, all with the jumbo header"
+		   : "seen: %llu packets above 64 KiB, none with a jumbo header";
+	snprintf(look->why, sizeof(look->why), fmt, with + without);
+}
+
+static int transfer(const struct stage *st, bool v4, struct bt_observer *o)
+{
+	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6, .sin6_port = htons(PORT) };
+	struct sockaddr_in a4 = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+
+	struct bt_route r = { .tx_ns = st->tx_ns, .rx_ns = st->rx_ns };
+
+	inet_pton(AF_INET6, RX6, &a6.sin6_addr);
+	inet_pton(AF_INET, RX4, &a4.sin_addr);
+	r.addr = v4 ? (struct sockaddr *)&a4 : (struct sockaddr *)&a6;
+	r.addr_len = v4 ? sizeof(a4) : sizeof(a6);
+	return bt_transfer(&r, BYTES, LOOK_MS, seen_enough, o);
+}
+
+static int one_look(const struct stage *st, bool recv, bool v4, struct bt_look *look, bool *tcx)
+{
+	struct bt_observer *o __cleanup(bt_observer_free) = NULL;
+	struct bt_seen seen = {};
+	int err;
+
+	if (v4 ? !st->big4 : !st->big) {
+		look->form = BT_FORM_NO_BIG_TCP;
+		snprintf(look->why, sizeof(look->why), "a veth takes no %ssizes above 64 KiB",
+			 v4 ? "IPv4 " : "");
+		return 0;
+	}
+	err = let_gro_build(st, recv);
+	if (!err)
+		err = bt_netns_set(recv ? st->rx_ns : st->tx_ns);
+	if (err)
+		return bt_err(err, "cannot switch offloads of a veth: %s", strerror(-err));
+	err = bt_observer_attach(recv ? st->rx_if : st->tx_if, recv, &o);
+	if (err)
+		return err;
+	*tcx = bt_observer_by_tcx(o);
+	err = transfer(st, v4, o);
+	if (bt_observer_read(o, &seen))
+		return bt_err(-EIO, "cannot read what the observer saw");
+	judge(&seen, err, v4, look);
+	return 0;
+}
+
+static int in_child(void *arg, void *res)
+{
+	struct stage st = { .tx_ns = -1, .rx_ns = -1 };
+	struct bt_live *live = res;
+	int err;
+
+	(void)arg;
+	err = build(&st, live);
+	for (unsigned int i = 0; !err && i < BT_LIVE_N; i++) {
+		bool recv = i == BT_LIVE_RECV || i == BT_LIVE_RECV4;
+		bool v4 = i == BT_LIVE_SEND4 || i == BT_LIVE_RECV4;
+
+		err = one_look(&st, recv, v4, &live->looks[i], &live->by_tcx);
+	}
+	return err;
+}
+
+int bt_probe_live(struct bt_live *live)
+{
+	int err = bt_netns_run(in_child, NULL, live, sizeof(*live), RUN_MS);
+	char missing[64];
+
+	if (err == -EPERM && !bt_missing_caps(missing, sizeof(missing)) && missing[0]) {
+		bt_err_clear();
+		bt_err(err,
+		       "a live look takes CAP_SYS_ADMIN and CAP_NET_ADMIN, and this process "
+		       "lacks %s: run it as root, or ask for less with --no-live",
+		       missing);
+	} else if (err == -ETIMEDOUT) {
+		bt_err(err, "the live look took more than %d ms", RUN_MS);
+	} else if (err) {
+		bt_err(err, "the live look failed: %s", strerror(-err));
+	}
+	return err;
+}
