@@ -129,10 +129,10 @@ static unsigned int screen_width(void)
 	const char *env = getenv("COLUMNS");
 	struct winsize ws;
 
-	if (isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) && ws.ws_col >= 40)
-		return ws.ws_col;
 	if (env && atoi(env) >= 40)
 		return (unsigned int)atoi(env);
+	if (isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) && ws.ws_col >= 40)
+		return ws.ws_col;
 	return 80;
 }
 
