@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Loading a kernel's BTF takes tens of ms, a search by name in it about one: both are done once. */
 static struct btf *kernel_btf;
@@ -26,12 +27,23 @@ const struct btf *bt_kbtf(void)
 	return kernel_btf;
 }
 
+/* btf__new_split() is declared by libbpf 1.1 but not exported; it reads files, though. */
+static struct btf *new_split(const void *data, __u32 size, const struct btf *base)
+{
+	int fd __close = memfd_create("btf", MFD_CLOEXEC);
+	char path[32];
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return btf__parse_raw_split(path, (struct btf *)base);
+}
+
 struct btf *bt_btf_from_fd(int fd, const struct btf *base)
 {
 	struct bpf_btf_info info = { 0 };
 	__u32 len = sizeof(info);
 	void *data __free = NULL;
-	struct btf *btf;
 	__u32 size;
 
 	if (bpf_obj_get_info_by_fd(fd, &info, &len))
@@ -51,8 +63,7 @@ struct btf *bt_btf_from_fd(int fd, const struct btf *base)
 	if (bpf_obj_get_info_by_fd(fd, &info, &len))
 		return NULL;
 	/* The kernel only hands out BTF that it has verified; libbpf still checks the bounds. */
-	btf = base ? btf__new_split(data, size, (struct btf *)base) : btf__new(data, size);
-	return btf;
+	return base ? new_split(data, size, base) : btf__new(data, size);
 }
 
 static int func_name(const struct btf *btf, __s32 id, char *buf, size_t len)

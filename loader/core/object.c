@@ -252,6 +252,26 @@ static int select_one(struct bt_object *o, const char *path)
 		      bpf_program__section_name(want));
 }
 
+/* The program that is meant when none is named. */
+static int find_sole(struct bt_object *o, const char *path)
+{
+	struct bpf_program *prog, *sole = NULL;
+
+	bpf_object__for_each_program(prog, o->obj) {
+		if (!is_tc(prog) || bt_objelf_is_target(&o->elf, bpf_program__name(prog)))
+			continue;
+		if (sole)
+			return bt_err(
+				-ENOTUNIQ,
+				"%s has more than one tc program (%s, %s ...): choose with --prog",
+				path, bpf_program__name(sole), bpf_program__name(prog));
+		sole = prog;
+	}
+	if (sole)
+		o->opts.only = bpf_program__name(sole);
+	return 0;
+}
+
 static int select_all(struct bt_object *o, const char *path)
 {
 	struct bpf_program *prog;
@@ -372,7 +392,12 @@ static int open_object(struct bt_object *o, const char *path)
 	o->obj = bpf_object__open_file(path, NULL);
 	if (!o->obj)
 		return open_error(o, path, -errno);
-	err = o->opts.only ? select_one(o, path) : select_all(o, path);
+	if (o->opts.sole && !o->opts.only)
+		err = find_sole(o, path);
+	if (!err)
+		err = o->opts.only ? select_one(o, path) : select_all(o, path);
+	if (!err && o->opts.sole && !o->opts.only)
+		err = bt_err(-ENOENT, "%s has no tc program", path);
 	return err ? err : note_pins(o);
 }
 
@@ -448,6 +473,11 @@ void bt_object_free(struct bt_object *o)
 struct bpf_object *bt_object_bpf(struct bt_object *o)
 {
 	return o->obj;
+}
+
+struct bpf_program *bt_object_prog(struct bt_object *o)
+{
+	return o->opts.only ? bpf_object__find_program_by_name(o->obj, o->opts.only) : NULL;
 }
 
 unsigned int bt_object_reports(const struct bt_object *o, const struct bt_twin_report **reps)

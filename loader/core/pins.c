@@ -4,6 +4,7 @@
 #include "base/err.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +78,7 @@ int bt_pin_parse(const char *name, struct bt_pin *pin)
 	ifindex = strsep(&at, "-");
 	hook = strsep(&at, "-");
 	kind = strsep(&at, "-");
-	if (!at || !*at || strlen(at) >= sizeof(p.prog))
+	if (!at || !*at || strchr(at, '-') || strlen(at) >= sizeof(p.prog))
 		return -EINVAL;
 	if (!parse_uint(netns, UINT64_MAX, &p.netns) || !parse_uint(ifindex, INT_MAX, &val) || !val)
 		return -EINVAL;
@@ -166,6 +167,122 @@ int bt_pin_at(int fd, const char *path)
 	default:
 		return bt_err(err, "cannot pin at %s: %s", path, strerror(-err));
 	}
+}
+
+bool bt_is_prog(int fd)
+{
+	static const char want[] = "anon_inode:bpf-prog";
+	char path[32], target[sizeof(want)] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return readlink(path, target, sizeof(target) - 1) == sizeof(want) - 1 &&
+	       !strcmp(target, want);
+}
+
+/* Calls fn for each file beside @path: PATH-something without another dash. */
+static void each_beside(const char *path, void (*fn)(const char *file))
+{
+	const char *base = strrchr(path, '/') + 1;
+	char file[PATH_MAX];
+	struct dirent *de;
+	DIR *dir;
+
+	snprintf(file, sizeof(file), "%.*s", (int)(base - path), path);
+	dir = opendir(file);
+	while (dir && (de = readdir(dir))) {
+		size_t len = strlen(base);
+
+		if (strncmp(de->d_name, base, len) || de->d_name[len] != '-' ||
+		    strchr(de->d_name + len + 1, '-'))
+			continue;
+		snprintf(file, sizeof(file), "%.*s%s", (int)(base - path), path, de->d_name);
+		fn(file);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Beside a pin of a user's choice there can be anything. */
+static void unlink_prog_array(const char *file)
+{
+	struct bpf_map_info info = { 0 };
+	__u32 len = sizeof(info);
+	int fd __close = bpf_obj_get(file);
+
+	if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &len) &&
+	    info.type == BPF_MAP_TYPE_PROG_ARRAY)
+		unlink(file);
+}
+
+int bt_unpin(const char *path)
+{
+	if (unlink(path) && errno != ENOENT)
+		return bt_err(-errno, "cannot remove %s: %s", path, strerror(errno));
+	each_beside(path, unlink_prog_array);
+	return 0;
+}
+
+static bool wants_pin(const struct bpf_map *map)
+{
+	return bpf_map__type(map) == BPF_MAP_TYPE_PROG_ARRAY && !bpf_map__is_pinned(map) &&
+	       bpf_map__fd(map) >= 0;
+}
+
+static void array_path(char *buf, size_t len, const char *path, const struct bpf_map *map)
+{
+	snprintf(buf, len, "%s-%s", path, bpf_map__name(map));
+}
+
+int bt_pin_prog_arrays(struct bpf_object *obj, const char *path)
+{
+	struct bpf_map *map, *bad;
+	char file[PATH_MAX];
+	int err = 0;
+
+	bpf_object__for_each_map(map, obj) {
+		if (!wants_pin(map))
+			continue;
+		array_path(file, sizeof(file), path, map);
+		err = bt_pin_at(bpf_map__fd(map), file);
+		if (err)
+			break;
+	}
+	if (!err)
+		return 0;
+	bad = map;
+	bpf_object__for_each_map(map, obj) {
+		if (map == bad)
+			break;
+		array_path(file, sizeof(file), path, map);
+		if (wants_pin(map))
+			unlink(file);
+	}
+	return err;
+}
+
+void bt_pins_sweep(int dirfd)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *de;
+	struct bt_pin pin;
+
+	if (!dir && fd >= 0)
+		close(fd);
+	while (dir && (de = readdir(dir))) {
+		char base[NAME_MAX + 1];
+		char *dash;
+
+		strcpy(base, de->d_name);
+		dash = strrchr(base, '-');
+		if (!dash || !bt_pin_parse(base, &pin))
+			continue;
+		*dash = 0;
+		if (!bt_pin_parse(base, &pin) && faccessat(dirfd, base, F_OK, 0))
+			unlinkat(dirfd, de->d_name, 0);
+	}
+	if (dir)
+		closedir(dir);
 }
 
 int bt_pins_each(int dirfd, int (*fn)(const struct bt_pin *pin, const char *path, void *arg),

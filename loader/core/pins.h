@@ -27,7 +27,7 @@ struct bt_pin {
 	bool egress;
 	enum bt_pin_kind kind;
 	__u32 prio, handle; /* BT_PIN_CLS */
-	char prog[128]; /* name of the program: letters, digits, underscores */
+	char prog[128]; /* name of the program: no '-', no '.' */
 };
 
 /* Returns 0, or -ENAMETOOLONG. */
@@ -45,8 +45,25 @@ int bt_bpffs_check(void);
  */
 int bt_pins_open(bool look);
 
+/* Is @fd a BPF program? Info of a map can be read as that of a program; the kernel's name of the file
+ * tells them apart.
+ */
+bool bt_is_prog(int fd);
+
 /* Pins @fd at an absolute path. Returns 0, or -errno with a sentence. */
 int bt_pin_at(int fd, const char *path);
+
+/*
+ * A program array loses its contents when its last fd and pin go, also while programs use it: every tail
+ * call of an attached program would then fall through. So those of @obj that have no pin of their own
+ * are pinned beside the program or link at @path, as PATH-MAP. 0, or -errno with a sentence and none pinned.
+ */
+struct bpf_object;
+int bt_pin_prog_arrays(struct bpf_object *obj, const char *path);
+/* Removes @path and the pins beside it. 0, or -errno with a sentence if @path stays. */
+int bt_unpin(const char *path);
+/* Removes program arrays of which the pin they belong to is gone. */
+void bt_pins_sweep(int dirfd);
 
 /* Calls fn for each pin of ours in @dirfd until it returns non-zero, which is then returned. fn may remove
  * the pin it is called for.

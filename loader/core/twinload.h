@@ -75,6 +75,7 @@ struct bt_object_opts {
 	 * empty slot would be a silent change); NULL: all that have a known section name.
 	 */
 	const char *only;
+	bool sole; /* @only NULL: the object's one tc program that no program array names; -ENOTUNIQ */
 	bool any_type; /* @only may be of any program type, not just a tc classifier or action */
 	bool plain; /* rewrite nothing */
 	bool no_pins; /* a dry run: maps that ask to be pinned by name are not */
@@ -96,6 +97,8 @@ void bt_object_free(struct bt_object *o);
 /* Removes the pins of maps that this load has made (LIBBPF_PIN_BY_NAME), not those it found. */
 void bt_object_undo_pins(struct bt_object *o);
 struct bpf_object *bt_object_bpf(struct bt_object *o);
+struct bpf_program *
+bt_object_prog(struct bt_object *o); /* the one that only or sole meant; or NULL */
 unsigned int bt_object_reports(const struct bt_object *o, const struct bt_twin_report **reps);
 
 #endif

@@ -88,7 +88,7 @@ void bt_eperm_text(char *buf, size_t len)
 		for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 			int cap = wanted[i].cap;
 
-			/* CAP_SYS_ADMIN stands in for CAP_BPF (kernel/bpf/syscall.c, bpf_capable). */
+			/* CAP_SYS_ADMIN stands in for both (kernel/bpf/syscall.c, bpf_token_capable). */
 			if (data[cap / 32].effective & (1u << cap % 32) ||
 			    (cap == CAP_BPF && admin))
 				continue;
