@@ -150,7 +150,7 @@ struct scan {
 static void scan_call(struct scan *s, unsigned int at)
 {
 	const char *name = bt_ksym_of_call(s->im->insns[at].imm);
-	__s32 target;
+	__s32 target = 0;
 	char *field;
 
 	if (!name) {
@@ -312,7 +312,7 @@ int bt_prog_facts(int prog_fd, struct bt_prog_facts *out)
 {
 	struct bt_prog_facts f = {};
 	struct reach r = { .maps = calloc(MAPS_MAX, sizeof(__u32)) };
-	struct scan s = { .f = &f };
+	struct scan s = { .f = &f, .target = 0 };
 	struct image im;
 	int err = 0;
 
