@@ -113,7 +113,11 @@ $(OUT)/bpf/clang-$(1)/%.bpf.o: bpf/%.bpf.c
 endef
 $(foreach v,$(CLANGS),$(eval $(call clang_rules,$(v))))
 
-corpus: $(CORPUS_OBJ) ## build the corpus with every BPF compiler
+$(OUT)/corpus/expect.tab: selftests/corpus/expect.sh $(CORPUS_SRC)
+	@mkdir -p $(@D)
+	$(Q)sh $^ > $@
+
+corpus: $(CORPUS_OBJ) $(OUT)/corpus/expect.tab ## build the corpus with every BPF compiler
 bpf-clangs: $(foreach v,$(CLANGS),$(patsubst bpf/%.bpf.c,$(OUT)/bpf/clang-$(v)/%.bpf.o,$(BPF_SRC)))
 
 # --- tests -----------------------------------------------------------------------

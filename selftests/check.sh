@@ -60,7 +60,7 @@ fi
 
 tmp=$(mktemp -d) || die "no place for temporary files"
 running=
-trap '[ -z "$running" ] || kill "$running"; rm -rf "$tmp"' EXIT
+trap '[ -z "$running" ] || kill "$running" 2>/dev/null; rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM
 : >"$tmp/skipped"
 : >"$tmp/failed"
@@ -88,10 +88,12 @@ suite()
 	: >"$tmp/out"
 	env BT_CHECK_TOKEN="$token" timeout -k 15 "$limit" "$@" </dev/null >"$tmp/out" &
 	running=$!
-	tail -s 0.3 -n +1 -f --pid=$running "$tmp/out"
+	tail -s 0.3 -n +1 -f --pid=$running "$tmp/out" &
+	shown=$!
 	wait $running
 	rc=$?
 	running=
+	wait $shown
 	secs=$(($(date +%s) - t0))
 	# shellcheck disable=SC2046 # four numbers
 	set -- $(count "$tmp/out")
