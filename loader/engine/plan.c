@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
+#include <linux/filter.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "engine/kfunc.h"
 #include "engine/plan.h"
 #include "engine/reason.h"
+#include "engine/shift.h"
 
 #define BPF_MTU_CHK_SEGS_BIT 1 /* enum bpf_check_mtu_flags */
 
@@ -70,16 +72,30 @@ static int plan_load(struct planner *pr, __u32 at)
 	return 0;
 }
 
+/*
+ * Offsets from the network or the link header (SKF_*_OFF) move too. Such a load reaches the linear part
+ * only, and where it fails it ends the program: it is taken where the move's own look at the
+ * packet has proven the bytes to be there.
+ */
+static bool ld_abs_negative_ok(const struct bpf_insn *i)
+{
+	__s64 net = (__s64)i->imm - SKF_NET_OFF, ll = (__s64)i->imm - SKF_LL_OFF;
+
+	if (net >= 0)
+		return net + 4 <= SHIFT_LINEAR - SHIFT - SHIFT_MAX_L3;
+	return ll >= 0 && ll + 4 <= SHIFT_LINEAR - SHIFT;
+}
+
 static int plan_ld_abs(struct planner *pr, __u32 at)
 {
 	const struct bpf_insn *i = &pr->p->insns[at];
 
-	if (BPF_MODE(i->code) == BPF_ABS && i->imm < 0)
+	if (BPF_MODE(i->code) == BPF_ABS && i->imm < 0 && !ld_abs_negative_ok(i))
 		return reason_set(
 			pr->why, BIGTCP_TWIN_INSN, at, i->imm, "LD_ABS",
-			"instruction %u loads at a negative (SKF_*) offset, whose place in "
-			"a moved packet is not defined",
-			at);
+			"instruction %u loads at the negative offset %d, which may be behind "
+			"the headers that a twin knows to be there",
+			at, i->imm);
 	pr->pl->act[at] = ACT_LD_ABS;
 	return 0;
 }

@@ -19,6 +19,7 @@
 #define SHIFT 8 /* sizeof(struct hop_jumbo_hdr) */
 /* Linear bytes the move wants: two VLAN tags, and a bit more than the headers it touches. */
 #define SHIFT_LINEAR 78
+#define SHIFT_MAX_L3 22 /* two VLAN tags */
 
 /* Registers the code may use. ctx holds the context and keeps it, the others are scratch. */
 struct shift_regs {

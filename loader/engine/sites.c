@@ -49,6 +49,12 @@ static void act_ld_abs(struct rewrite *w, __u32 at)
 	int size = bytes[BPF_SIZE(i->code) >> 3];
 	struct bpf_insn ld = *i;
 
+	if (BPF_MODE(i->code) == BPF_ABS && i->imm < 0) {
+		put_self(w, at);
+		if (!w->b.err)
+			w->b.insn[w->b.cnt - 1].imm += SHIFT;
+		return;
+	}
 	if (BPF_MODE(i->code) == BPF_ABS) {
 		buf_put(&w->b, LDX_MEM(BPF_W, BPF_REG_1, BPF_REG_6, SKB(len)));
 		if (i->imm > OFFSET_MAX - SHIFT - size) {
