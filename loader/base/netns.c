@@ -170,7 +170,8 @@ static int collect(int fd, void *res, size_t res_len, const struct timespec *end
 	err = read_all(fd, copy, res_len, end);
 	if (err)
 		return err;
-	memcpy(res, copy, res_len);
+	if (res_len)
+		memcpy(res, copy, res_len);
 	return a.ret;
 }
 
