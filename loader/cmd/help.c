@@ -48,7 +48,29 @@ static void json_help(const struct bt_cmd *cmd)
 	bt_obj_close();
 }
 
-/* One line an option; the help goes below a left side that is too long for its column. */
+#define SCREEN 80
+
+/* Text from column at on, broken between words; further lines start at that column too. */
+static void text_wrapped(int at, const char *words)
+{
+	int col = at;
+
+	while (*words) {
+		int len = (int)strcspn(words, " ");
+
+		if (col > at && col + 1 + len > SCREEN) {
+			bt_text("\n%*s", at, "");
+			col = at;
+		}
+		bt_text("%s%.*s", col > at ? " " : "", len, words);
+		col += len + (col > at);
+		words += len;
+		words += strspn(words, " ");
+	}
+	bt_text("\n");
+}
+
+/* The help goes below a left side that is too long for its column. */
 static void text_opts(const struct bt_opt *opts)
 {
 	char left[80];
@@ -59,10 +81,11 @@ static void text_opts(const struct bt_opt *opts)
 
 		snprintf(left + n, sizeof(left) - (size_t)n, "--%s%s%s", opts->name,
 			 opts->arg ? " " : "", opts->arg ? opts->arg : "");
-		if (strlen(left) > 24)
-			bt_text("  %s\n%28s%s\n", left, "", opts->help);
+		if (strlen(left) > 22)
+			bt_text("  %s\n%26s", left, "");
 		else
-			bt_text("  %-24s  %s\n", left, opts->help);
+			bt_text("  %-22s  ", left);
+		text_wrapped(26, opts->help);
 	}
 }
 
@@ -70,8 +93,9 @@ static void text_cmd(const struct bt_cmd *cmd)
 {
 	bool has_opts = cmd->opts && cmd->opts->name;
 
-	bt_text("Usage: bigtcp %s%s%s%s\n\n%s\n", cmd->name, has_opts ? " [OPTIONS]" : "",
-		cmd->args[0] ? " " : "", cmd->args, cmd->help);
+	bt_text("Usage: bigtcp %s%s%s%s\n\n", cmd->name, has_opts ? " [OPTIONS]" : "",
+		cmd->args[0] ? " " : "", cmd->args);
+	text_wrapped(0, cmd->help);
 	if (has_opts) {
 		bt_text("\nOptions:\n");
 		text_opts(cmd->opts);
@@ -85,8 +109,10 @@ static void text_tool(void)
 	bt_text("Usage: bigtcp [OPTIONS] COMMAND ...\n\n"
 		"Makes BIG TCP (IPv6 packets above 64 KiB) safe for the eBPF programs of a host.\n\n"
 		"Commands:\n");
-	for (const struct bt_cmd *c = bt_cmds; c->name; c++)
-		bt_text("  %-8s %s\n", c->name, c->help);
+	for (const struct bt_cmd *c = bt_cmds; c->name; c++) {
+		bt_text("  %-8s ", c->name);
+		text_wrapped(11, c->help);
+	}
 	bt_text("\nOptions, before or after the command:\n");
 	text_opts(bt_global_opts);
 	bt_text("\nExit status: 0 done, 1 wrong usage, 2 the system refused, 3 checked and unsafe.\n"

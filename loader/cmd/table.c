@@ -23,7 +23,7 @@ const struct bt_cmd bt_cmds[] = {
 	  audit_opts, false, cmd_audit },
 	{ "load", "FILE.o --pin PATH", "load a program as its twin and pin it", load_opts, false,
 	  cmd_load },
-	{ "attach", "DEV ingress|egress FILE.o", "load a program as its twin and attach it",
+	{ "attach", "DEV ingress|egress [FILE.o]", "load a program as its twin and attach it",
 	  attach_opts, false, cmd_attach },
 	{ "detach", "DEV ingress|egress", "take off what attach put there", detach_opts, false,
 	  cmd_detach },
