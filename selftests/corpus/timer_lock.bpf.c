@@ -27,14 +27,19 @@ struct {
 	__type(value, struct budget);
 } budgets SEC(".maps");
 
-static int next_window(void *map, __u32 *port, struct budget *b)
+/* 6.1 has no lock for the entry that the callback is given, only for one that was looked up. */
+static int next_window(void *map, __u32 *port, struct budget *entry)
 {
+	struct budget *b = bpf_map_lookup_elem(&budgets, port);
+
+	if (!b)
+		return 0;
 	bpf_spin_lock(&b->lock);
 	b->packets = 0;
 	b->bytes = 0;
 	b->windows++;
 	bpf_spin_unlock(&b->lock);
-	bpf_timer_start(&b->timer, WINDOW_NS, 0);
+	bpf_timer_start(&entry->timer, WINDOW_NS, 0);
 	return 0;
 }
 
