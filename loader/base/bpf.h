@@ -29,7 +29,7 @@
 #define BT_F_ID	     (1U << 5) /* relative is an id, not an fd */
 #define BT_F_LINK    (1U << 13) /* relative is a link, not a program */
 
-/* The system call. Returns what it returns, or -errno. EINTR and the verifier's EAGAIN are retried. */
+/* The system call. Returns what it returns, or -errno; tries again on EINTR and EAGAIN. */
 int bt_bpf(int cmd, void *attr, size_t size);
 
 /* The place of a new link among the programs of a hook; zeroed: where the kernel puts it (last). */
@@ -40,14 +40,14 @@ struct bt_place {
 };
 
 /*
- * A link of @prog_fd at a hook of a device (BT_TCX_*, BT_NETKIT_*). Returns the link's fd; -EINVAL on
- * kernels without the hook, -EEXIST when the same program is there already, -ESTALE.
+ * A link of @prog_fd at a hook of a device (BT_TCX_*, BT_NETKIT_*). Returns the link's fd; -EINVAL
+ * on kernels without the hook, -EEXIST when the same program is there already, -ESTALE.
  * @place: NULL, or where. The link goes when its last fd and pin go.
  */
 int bt_link_create(int prog_fd, int ifindex, __u32 attach_type, const struct bt_place *place);
 
-/* Puts @prog_fd in the place of the program behind @link_fd. @old_prog_fd: only if that one is there
- * (else -EPERM), or -1.
+/* Puts @prog_fd in the place of the program behind @link_fd. @old_prog_fd: only if that one is
+ * there (else -EPERM), or -1.
  */
 int bt_link_update(int link_fd, int prog_fd, int old_prog_fd);
 

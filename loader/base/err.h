@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Errors. Inside the tool a function returns 0 or -errno and may leave one sentence for the
- * user: what failed, what it means, what to do. The command's edge prints it, as text on stderr or as
- * {"error": "..."} on stdout, and exits with the code below.
+ * user: what failed, what it means, what to do. The command's edge prints it, as text on stderr
+ * or as {"error": "..."} on stdout, and exits with the code below.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H

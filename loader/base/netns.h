@@ -21,11 +21,12 @@ int bt_netns_new(void); /* enter a new empty one, without a name; -EPERM without
 int bt_netns_inode(int fd, __u64 *inode); /* as `ip netns` and bpftool identify it */
 
 /*
- * Runs @fn(arg, res) in a child process, in a new private namespace with lo up, and waits for it. Whatever fn made in the
- * namespace is gone when it returns, also when it was killed. Returns what fn returned; -ETIMEDOUT after @timeout_ms (the child is
- * killed), -ECHILD when it crashed, -EPERM. @res (res_len bytes, at most 64 KiB) is filled only
- * when fn returned >= 0. An error sentence of the child becomes the caller's.
- * The child dies when the caller's thread dies. fn must not start processes that outlive it.
+ * Runs @fn(arg, res) in a child process, in a new private namespace with lo up, and waits for it.
+ * Whatever fn made in the namespace is gone when it returns, also when it was killed. Returns what
+ * fn returned; -ETIMEDOUT after @timeout_ms (the child is killed), -ECHILD when it crashed, -EPERM.
+ * @res (res_len bytes, at most 64 KiB) is filled only when fn returned >= 0. An error sentence of
+ * the child becomes the caller's. The child dies when the caller's thread dies. fn must not start
+ * processes that outlive it.
  */
 int bt_netns_run(int (*fn)(void *arg, void *res), void *arg, void *res, size_t res_len,
 		 int timeout_ms);

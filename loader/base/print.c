@@ -260,8 +260,9 @@ void bt_print_str(const char *key, const char *fmt, const char *val)
 }
 
 /*
- * Text formats are written for plain %u, %d and so on; the length modifier that 64 bits need is put in here, so
- * that no command has to know PRIu64. A format with a modifier of its own is taken as it is.
+ * Text formats are written for plain %u, %d and so on; the length modifier that 64 bits need is put
+ * in here, so that no command has to know PRIu64. A format with a modifier of its own is taken as
+ * it is.
  */
 static void print_wide(const char *fmt, unsigned long long val)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * One print layer for text and JSON, after iproute2's idea: a command states each value once.
- * In JSON mode keys and values are written; in text mode the value is written through its printf format
- * (NULL: the value is for JSON alone). Tables are rows of cells in both modes.
+ * In JSON mode keys and values are written; in text mode the value is written through its printf
+ * format (NULL: the value is for JSON alone). Tables are rows of cells in both modes.
  */
 #ifndef BASE_PRINT_H
 #define BASE_PRINT_H
@@ -34,7 +34,7 @@ void bt_obj_close(void);
 void bt_arr_open(const char *key);
 void bt_arr_close(void);
 
-/* key as above. val NULL: null, in text "-". Strings need not be UTF-8: other bytes become U+FFFD. */
+/* val NULL: null, in text "-". Strings need not be UTF-8: other bytes become U+FFFD. */
 void bt_print_str(const char *key, const char *fmt, const char *val);
 void bt_print_uint(const char *key, const char *fmt, uint64_t val);
 void bt_print_int(const char *key, const char *fmt, int64_t val);
@@ -49,9 +49,10 @@ void bt_print_hex(const char *key, const void *data, size_t len);
 void bt_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* A table: columns are declared once, cells are given by column; text aligns them under a header
- * line ("-" for empty) and breaks long cells over lines to fit the terminal (80 columns when it is no
- * terminal), JSON makes one object a row inside the array that the caller opened; cells not given
- * are null. Columns whose cells are all numbers are aligned right. A table without rows prints nothing.
+ * line ("-" for empty) and breaks long cells over lines to fit the terminal (80 columns when it is
+ * no terminal), JSON makes one object a row inside the array that the caller opened; cells not
+ * given are null. Columns whose cells are all numbers are aligned right. A table without rows
+ * prints nothing.
  */
 struct bt_column {
 	const char *key; /* JSON key */

@@ -47,8 +47,8 @@ int bt_link_add(const char *name, const char *kind);
 int bt_link_del(int ifindex);
 int bt_link_set_up(int ifindex);
 int bt_link_set_mtu(int ifindex, __u32 mtu);
-/* Sets the sizes that are not 0, IPv6's first: the kernel resets IPv4's when gso gets small. What was
- * set before a failure stays.
+/* Sets the sizes that are not 0, IPv6's first: the kernel resets IPv4's when gso gets small. What
+ * was set before a failure stays.
  */
 int bt_link_set_sizes(int ifindex, const struct bt_sizes *sizes);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tables for people and for jq: rows are held until the end, because alignment needs all of them. */
+/* Tables for people and for jq. Rows are held until the end: alignment needs all of them. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -137,8 +137,8 @@ static unsigned int screen_width(void)
 }
 
 /*
- * How many bytes of s go on a line of w columns: all, or up to the last blank, or up to w. *skip: the
- * blanks to leave out after them.
+ * How many bytes of s go on a line of w columns: all, or up to the last blank, or up to w. *skip:
+ * the blanks to leave out after them.
  */
 static size_t line_part(const char *s, unsigned int w, size_t *skip)
 {

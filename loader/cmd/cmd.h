@@ -27,8 +27,8 @@ struct bt_cmd {
 	int (*run)(int argc, char **argv);
 };
 
-/* Options every command takes (-j, -p, -v, -V, -h, -n, --dry-run), as main parsed them: their letters
- * are not free for a command's own table.
+/* Options every command takes (-j, -p, -v, -V, -h, -n, --dry-run), as main parsed them: their
+ * letters are not free for a command's own table.
  */
 struct bt_global {
 	const char *netns; /* name under /run/netns or a path; main has already entered it */

@@ -107,7 +107,7 @@ static void text_cmd(const struct bt_cmd *cmd)
 static void text_tool(void)
 {
 	bt_text("Usage: bigtcp [OPTIONS] COMMAND ...\n\n"
-		"Makes BIG TCP (IPv6 packets above 64 KiB) safe for the eBPF programs of a host.\n\n"
+		"Makes BIG TCP (packets above 64 KiB) safe for the eBPF programs of a host.\n\n"
 		"Commands:\n");
 	for (const struct bt_cmd *c = bt_cmds; c->name; c++) {
 		bt_text("  %-8s ", c->name);

@@ -116,7 +116,7 @@ int bt_getopt(int argc, char **argv, const struct bt_cmd *cmd)
 	c = getopt_long(argc, argv, a.shorts, a.longs, NULL);
 	if (c != '?' && c != ':')
 		return c;
-	/* getopt may have moved words about; a long option it does not know is the last one read. */
+	/* getopt may have moved words about; the option it did not know is the last one read. */
 	explain(&a, c, cmd->name, argv[optind > at ? optind - 1 : at]);
 	return '?';
 }
@@ -206,7 +206,7 @@ static size_t words_at_most(int argc, char **argv)
 
 int bt_parse_line(int argc, char **argv, struct bt_line *line)
 {
-	/* "-": every word is reported in its place, so that the command's words can be told from ours. */
+	/* "-": getopt reports every word in its place, so that ours can be told from others. */
 	struct getopt_args a = { .shorts = "-:" };
 	int c, err = 0, at;
 
@@ -232,7 +232,7 @@ int bt_parse_line(int argc, char **argv, struct bt_line *line)
 			}
 			if (take_word(line, &a, optarg)) {
 				err = BT_EXIT_USAGE;
-				/* Its options are unknown, but -j among them decides how to say so. */
+				/* Read on: a -j that follows decides how to say so. */
 				line->cmd = NULL;
 			}
 		} else if (c == '?' || c == ':') {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The live look: two private namespaces, a veth pair, BIG TCP sizes, a TCP transfer of a few MB,
- * and an observer at the sender's egress or the receiver's ingress. Everything lives and dies with one child process.
+ * and an observer at the sender's egress or the receiver's ingress. Everything lives and dies with
+ * one child process.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -30,7 +31,7 @@
 #define ENOUGH	   4 /* jumbo packets that settle the matter */
 #define LOOK_MS	   800
 #define RUN_MS	   4000
-/* GRO stops after 64 packets a poll and at 17 fragments: at 1500 bytes it would rarely get above 64 KiB. */
+/* A poll takes 64 packets at most: of 1500 bytes, GRO would rarely build 64 KiB from them. */
 #define GRO_MTU 9000
 
 /* fd00:b16::1, ::2 and 192.0.2.1, .2 (documentation) */
@@ -123,7 +124,7 @@ static int set_sizes(int ifindex, const struct stage *st)
 	return st->big ? bt_link_set_sizes(ifindex, &s) : 0;
 }
 
-/* Switches an offload and checks that it took: @cmd is ETHTOOL_S..., whose ETHTOOL_G... is one less. */
+/* Switches an offload and checks that it took. @cmd: ETHTOOL_S...; ETHTOOL_G... is one less. */
 static int ethtool_set(int ifindex, __u32 cmd, __u32 on)
 {
 	struct ethtool_value val = { .cmd = cmd, .data = on };
@@ -140,7 +141,7 @@ static int ethtool_set(int ifindex, __u32 cmd, __u32 on)
 	return !val.data == !on ? 0 : -EOPNOTSUPP;
 }
 
-/* A sender that does its own segmentation leaves it to the receiver's GRO to build large packets. */
+/* Where the sender cuts its packets up, it is the receiver's GRO that builds large ones. */
 static int let_gro_build(const struct stage *st, bool gro)
 {
 	int err = bt_netns_set(st->tx_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * bpf/observe.bpf.c at a tc hook: counts jumbo packets and keeps the start of one. By a tcx link, or by
- * cls_bpf on kernels without tcx.
+ * bpf/observe.bpf.c at a tc hook: counts jumbo packets and keeps the start of one. By a tcx link,
+ * or by cls_bpf on kernels without tcx.
  */
 #ifndef CORE_OBSERVER_H
 #define CORE_OBSERVER_H

@@ -148,8 +148,8 @@ static void live_sizes(struct list *l, const struct bt_live *live)
 	add_uint(l, "gro_ipv4_max_size", live->max.gro_ipv4, "the largest a veth takes, in bytes");
 }
 
-/* Seen at work where that was possible, else asked for, or unknown: the kernel's types have the names of
- * what it is configured without.
+/* Seen at work where that was possible, else asked for, or unknown: the kernel's types have the
+ * names of what it is configured without.
  */
 static void attach_ways(struct list *l, const struct bt_live *live)
 {
@@ -173,8 +173,9 @@ static void attach_ways(struct list *l, const struct bt_live *live)
 
 static void struct_ops(struct list *l)
 {
-	/* A kernel registers struct_ops only if it also knows struct module (CONFIG_MODULES=y on 6.12). */
-	bool ops = btf_has("bpf_struct_ops_tcp_congestion_ops", BTF_KIND_STRUCT);
+	/* 6.12 built without modules knows no struct module, and then registers nothing. */
+	bool ops = btf_has("bpf_struct_ops_tcp_congestion_ops", BTF_KIND_STRUCT) &&
+		   btf_has("module", BTF_KIND_STRUCT);
 	bool link = btf_has_enum("bpf_link_type", "BPF_LINK_TYPE_STRUCT_OPS");
 
 	add_yes_no(l, "struct_ops_tcp", ops, "TCP congestion control can be a BPF program",

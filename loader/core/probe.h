@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What this kernel does with BIG TCP, and what it offers to bigtcp. Neither is told from the version: vendors
- * port both ways. Live looks use private namespaces only.
+ * What this kernel does with BIG TCP, and what it offers to bigtcp. Neither is told from the
+ * version: vendors port both ways. Live looks use private namespaces only.
  */
 #ifndef CORE_PROBE_H
 #define CORE_PROBE_H
@@ -22,8 +22,8 @@ enum bt_form {
 
 enum { BT_LIVE_SEND, BT_LIVE_RECV, BT_LIVE_SEND4, BT_LIVE_RECV4, BT_LIVE_N };
 
-/* One look: packets of one IP version, built for sending (GSO, seen at a sender's egress) or on receive (GRO, seen
- * at a receiver's ingress).
+/* One look: packets of one IP version, built for sending (GSO, seen at a sender's egress) or on
+ * receive (GRO, seen at a receiver's ingress).
  */
 struct bt_look {
 	enum bt_form form;
@@ -42,8 +42,8 @@ struct bt_live {
 	bool netkit; /* a netkit pair could be made */
 };
 
-/* Takes at most 4 s. Returns 0 (looks may still be BT_FORM_UNKNOWN each), or -errno with a sentence: -EPERM without
- * CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_BPF.
+/* Takes at most 5 s. Returns 0 (looks may still be BT_FORM_UNKNOWN each), or -errno with a
+ * sentence: -EPERM without CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_BPF.
  */
 int bt_probe_live(struct bt_live *live);
 
