@@ -65,7 +65,7 @@ static void text_evidence(unsigned int i, const struct bt_look *look)
 		bt_text("    tot_len");
 		text_bytes(look->bytes + 2, 2);
 	}
-	bt_text("; largest packet %u bytes\n", look->max_len);
+	bt_text("\n    largest packet %u bytes\n", look->max_len);
 }
 
 static void show_live(const struct bt_live *live)
