@@ -35,7 +35,7 @@ static void add(__u64 addr, const char *name)
 		cap = want;
 	}
 	syms[n_syms].addr = addr;
-	snprintf(syms[n_syms].name, sizeof(syms[n_syms].name), "%s", name);
+	snprintf(syms[n_syms].name, sizeof(syms[n_syms].name), "%.47s", name);
 	n_syms++;
 }
 

@@ -381,13 +381,19 @@ __u32 bt_maps_id(const struct bt_maps *m, unsigned int map)
 
 void bt_maps_each(const struct bt_maps *m, unsigned int max, bt_entry_fn fn, void *arg)
 {
+	__u32 key_len;
+
 	for (unsigned int i = 0; i < m->n; i++) {
 		const struct bt_watch *w = &m->w[i];
 
 		if (w->kind != BT_WATCH_TABLE || w->before.n > max)
 			continue;
+		/* the key of an array is no more than a number */
+		key_len = w->type == BPF_MAP_TYPE_ARRAY || w->type == BPF_MAP_TYPE_PERCPU_ARRAY
+				  ? 0
+				  : w->key_size;
 		for (__u32 k = 0; k < w->before.n; k++)
-			fn(arg, w->before.keys + (size_t)k * w->key_size, w->key_size,
+			fn(arg, w->before.keys + (size_t)k * w->key_size, key_len,
 			   w->before.vals + (size_t)k * w->val_size, w->val_size);
 	}
 }

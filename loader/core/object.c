@@ -129,8 +129,8 @@ static void fill_attr(union bpf_attr *a, const struct bt_object *o, const struct
 
 /*
  * Called by libbpf with a tc program that is complete but for the load call. There is no way to
- * hand it a loaded program, so the twin is verified twice: here, where it can still be
- * exchanged for another, and in libbpf's own call.
+ * hand it a loaded program, so each is verified twice: here, where it can still be exchanged
+ * for another and a refusal is told in our words, and in libbpf's own call.
  */
 static int prepare_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
@@ -147,13 +147,12 @@ static int prepare_load(struct bpf_program *prog, struct bpf_prog_load_opts *opt
 	if (!rep)
 		return -ENOMEM;
 	kept = &o->kept[rep - o->reps];
-	rep->insns_before = rep->insns_after = bpf_program__insn_cnt(prog);
-	if (o->opts.plain) {
-		rep->status = BT_TWIN_PLAIN;
-		return 0;
-	}
 	fill_attr(&attr, o, prog, opts);
-	fd = bt_twin_prog_load_keep(&attr, sizeof(attr), o->opts.policy, &o->opts.twin, rep, kept);
+	if (o->opts.plain)
+		fd = bt_plain_prog_load(&attr, sizeof(attr), rep);
+	else
+		fd = bt_twin_prog_load_keep(&attr, sizeof(attr), o->opts.policy, &o->opts.twin, rep,
+					    kept);
 	if (fd < 0)
 		return fd;
 	if (rep->status != BT_TWIN_MADE)
@@ -398,6 +397,8 @@ static int open_object(struct bt_object *o, const char *path)
 		err = o->opts.only ? select_one(o, path) : select_all(o, path);
 	if (!err && o->opts.sole && !o->opts.only)
 		err = bt_err(-ENOENT, "%s has no tc program", path);
+	if (!err && o->opts.prepare)
+		err = o->opts.prepare(o->obj, o->opts.prepare_arg);
 	return err ? err : note_pins(o);
 }
 

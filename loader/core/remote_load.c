@@ -89,6 +89,8 @@ static int own_log(struct bt_remote_load *l)
 
 	l->log_addr = a->log_buf;
 	l->log_size = a->log_size;
+	if (!a->log_level && (a->log_buf || a->log_size))
+		return -EINVAL; /* every kernel does; tries without a log would hide it */
 	if (!a->log_buf)
 		return 0;
 	if (a->log_size > MAX_LOG)

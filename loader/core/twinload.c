@@ -121,8 +121,12 @@ static int attempt(struct load *l, const struct bigtcp_twin *t, enum log_use log
 	return sys_prog_load(&a.attr, a.size);
 }
 
-/* Fills rep->log with the end of the verifier's log; the load is known to fail. */
-static void fetch_log(struct load *l, const struct bigtcp_twin *t)
+/* Levels of the verifier's log: every instruction, and (5.2) the cause and statistics alone. */
+#define LOG_INSNS 1
+#define LOG_STATS 4
+
+/* Fills rep->log with the end of the verifier's log; the load is known to fail with @err. */
+static void fetch_log(struct load *l, const struct bigtcp_twin *t, int err)
 {
 	__u32 size = LOG_FIRST;
 	int fd;
@@ -136,7 +140,8 @@ static void fetch_log(struct load *l, const struct bigtcp_twin *t)
 		buf[0] = 0;
 		if (t)
 			put_twin(&a.attr, t);
-		a.attr.log_level = 1;
+		/* A million instructions, written out, take most of a minute and say nothing. */
+		a.attr.log_level = err == -E2BIG ? LOG_STATS : LOG_INSNS;
 		a.attr.log_size = size;
 		a.attr.log_buf = (__u64)(unsigned long)buf;
 		fd = sys_prog_load(&a.attr, a.size);
@@ -223,24 +228,41 @@ static void tell_caller(const struct load *l)
 		snprintf(buf, l->attr.log_size, "bigtcp: %s\n", l->rep->text);
 }
 
+static int original_refused(struct load *l, int err)
+{
+	if (system_error(err)) {
+		l->rep->status = BT_TWIN_SYSTEM;
+		system_text(l->rep, "", err);
+	} else {
+		l->rep->status = BT_TWIN_BAD_PROG;
+		fetch_log(l, NULL, err);
+		bad_prog_text(l->rep, err);
+	}
+	return l->log_full ? -ENOSPC : err;
+}
+
 /* The original, as the caller wanted it. On failure that is what the report is about. */
 static int load_original(struct load *l)
 {
 	int fd = attempt(l, NULL, LOG_CALLER);
 
-	if (fd >= 0) {
-		l->rep->insns_after = l->attr.insn_cnt;
+	if (fd < 0)
+		return original_refused(l, fd);
+	l->rep->insns_after = l->attr.insn_cnt;
+	return fd;
+}
+
+/* For when it is not known whether the original loads: fd, or what the caller gets as the error.
+ * Verifying can take seconds, so a failure is repeated only for a caller who wants its log.
+ */
+static int try_original(struct load *l, bool *failed)
+{
+	int fd = attempt(l, NULL, LOG_NONE);
+
+	*failed = fd < 0;
+	if (fd >= 0)
 		return fd;
-	}
-	if (system_error(fd)) {
-		l->rep->status = BT_TWIN_SYSTEM;
-		system_text(l->rep, "", fd);
-	} else {
-		l->rep->status = BT_TWIN_BAD_PROG;
-		fetch_log(l, NULL);
-		bad_prog_text(l->rep, fd);
-	}
-	return l->log_full ? -ENOSPC : fd;
+	return l->attr.log_level ? load_original(l) : original_refused(l, fd);
 }
 
 /* No twin, for a reason that rep->text gives. */
@@ -255,14 +277,14 @@ static int without_twin(struct load *l, int err)
 /* The verifier refused the twin with @err: is it the twin's fault? */
 static int after_verifier(struct load *l, int err)
 {
-	bool caller_log_full = l->log_full;
+	bool caller_log_full = l->log_full, failed;
 	int fd;
 
-	fd = attempt(l, NULL, LOG_NONE);
-	if (fd < 0)
-		return load_original(l);
+	fd = try_original(l, &failed);
+	if (failed)
+		return fd;
 	l->rep->status = BT_TWIN_VERIFIER;
-	fetch_log(l, &l->twin.twin);
+	fetch_log(l, &l->twin.twin, err);
 	twin_refused_text(l->rep, err);
 	if (l->policy == BT_REFUSED_PLAIN) {
 		/* Again only for a caller who wants to read the log of what got loaded. */
@@ -348,6 +370,7 @@ static int refused(struct load *l, int err)
 {
 	struct bt_twin_report *rep = l->rep;
 	char name[64];
+	bool failed;
 	int fd;
 
 	rep->status = BT_TWIN_REFUSED;
@@ -359,9 +382,9 @@ static int refused(struct load *l, int err)
 		 rep->source, rep->source[0] ? ")" : "");
 	/* What looks broken to the engine most often is to the verifier too, which says it better. */
 	if (rep->reason.why == BIGTCP_TWIN_BAD_INPUT) {
-		fd = attempt(l, NULL, LOG_NONE);
-		if (fd < 0)
-			return load_original(l);
+		fd = try_original(l, &failed);
+		if (failed)
+			return fd;
 		close(fd);
 	}
 	return without_twin(l, err);
@@ -418,7 +441,8 @@ static int load_twin(struct load *l)
 		return without_twin(l, err);
 	}
 	fd = attempt(l, &l->twin.twin, LOG_CALLER);
-	if (fd < 0 && !system_error(fd) && !l->twin.twin.direct && !make_twin(l, true))
+	if (fd < 0 && fd != -E2BIG && !system_error(fd) && !l->twin.twin.direct &&
+	    !make_twin(l, true))
 		fd = attempt(l, &l->twin.twin, LOG_CALLER);
 	if (fd >= 0) {
 		l->rep->status = BT_TWIN_MADE;
@@ -453,40 +477,68 @@ void bt_twin_kept_free(struct bt_twin_kept *keep)
 	*keep = (struct bt_twin_kept){ .state_fd = -1, .buf_fd = -1 };
 }
 
+static int start(struct load *l, const union bpf_attr *attr)
+{
+	struct bt_twin_report *rep = l->rep;
+
+	memset(rep, 0, sizeof(*rep));
+	if (l->size > ATTR_MAX) {
+		rep->status = BT_TWIN_BAD_PROG;
+		snprintf(rep->text, sizeof(rep->text), "the load call is larger than a page");
+		return -E2BIG;
+	}
+	memcpy(l->raw, attr, l->size);
+	rep->prog_type = l->attr.prog_type;
+	memcpy(rep->prog_name, l->attr.prog_name, sizeof(rep->prog_name));
+	rep->prog_name[sizeof(rep->prog_name) - 1] = 0;
+	rep->insns_before = l->attr.insn_cnt;
+	return 0;
+}
+
+int bt_plain_prog_load(const union bpf_attr *attr, __u32 attr_size, struct bt_twin_report *rep)
+{
+	struct load l = { .size = attr_size, .rep = rep };
+	__u64 t0 = now_ns();
+	int fd;
+
+	fd = start(&l, attr);
+	if (!fd) {
+		rep->status = BT_TWIN_PLAIN;
+		fd = load_original(&l);
+	}
+	rep->err = fd < 0 ? fd : 0;
+	rep->ns = now_ns() - t0;
+	return fd;
+}
+
+static bool is_tc(const struct load *l)
+{
+	return l->attr.prog_type == BPF_PROG_TYPE_SCHED_CLS ||
+	       l->attr.prog_type == BPF_PROG_TYPE_SCHED_ACT;
+}
+
 int bt_twin_prog_load_keep(const union bpf_attr *attr, __u32 attr_size,
 			   enum bt_refused_policy policy, const struct bigtcp_twin_opts *opts,
 			   struct bt_twin_report *rep, struct bt_twin_kept *keep)
 {
-	struct load l = { .size = attr_size, .policy = policy, .rep = rep };
-	__u64 start = now_ns();
+	struct load l = { .size = attr_size,
+			  .policy = policy,
+			  .rep = rep,
+			  .twin = { .state_fd = -1, .buf_fd = -1 } };
+	__u64 t0 = now_ns();
 	int fd;
 
 	if (keep)
 		*keep = (struct bt_twin_kept){ .state_fd = -1, .buf_fd = -1 };
-	memset(rep, 0, sizeof(*rep));
-	if (attr_size > ATTR_MAX) {
-		rep->status = BT_TWIN_BAD_PROG;
-		snprintf(rep->text, sizeof(rep->text), "the load call is larger than a page");
-		rep->err = -E2BIG;
-		return -E2BIG;
-	}
-	memcpy(l.raw, attr, attr_size);
 	if (opts)
 		memcpy(&l.opts, opts,
 		       opts->sz && opts->sz < sizeof(l.opts) ? opts->sz : sizeof(l.opts));
-	l.twin.state_fd = l.twin.buf_fd = -1;
-	rep->prog_type = l.attr.prog_type;
-	memcpy(rep->prog_name, l.attr.prog_name, sizeof(rep->prog_name));
-	rep->prog_name[sizeof(rep->prog_name) - 1] = 0;
-	rep->insns_before = l.attr.insn_cnt;
-
-	if (rep->prog_type == BPF_PROG_TYPE_SCHED_CLS || rep->prog_type == BPF_PROG_TYPE_SCHED_ACT)
-		fd = load_twin(&l);
-	else
-		fd = load_unchanged(&l);
+	fd = start(&l, attr);
+	if (!fd)
+		fd = is_tc(&l) ? load_twin(&l) : load_unchanged(&l);
 
 	rep->err = fd < 0 ? fd : 0;
-	rep->ns = now_ns() - start;
+	rep->ns = now_ns() - t0;
 	if (fd >= 0 && rep->status == BT_TWIN_MADE && keep)
 		*keep = l.twin;
 	else

@@ -52,8 +52,11 @@ const char *bt_twin_status_name(enum bt_twin_status s); /* "twin", "not-needed",
 int bt_twin_prog_load(const union bpf_attr *attr, __u32 attr_size, enum bt_refused_policy policy,
 		      const struct bigtcp_twin_opts *opts, struct bt_twin_report *rep);
 
+/* BPF_PROG_LOAD without rewriting, with the same report of a failure; BT_TWIN_PLAIN. */
+int bt_plain_prog_load(const union bpf_attr *attr, __u32 attr_size, struct bt_twin_report *rep);
+
 /*
- * The same for a loader that makes the load call again itself (libbpf): what the twin is made
+ * bt_twin_prog_load() for a loader that makes the load call again itself (libbpf): what the twin is made
  * of. The map fds are in the instructions, so they must stay open until that call is done.
  */
 struct bt_twin_kept {
@@ -78,6 +81,9 @@ struct bt_object_opts {
 	bool sole; /* @only NULL: the object's one tc program that no program array names; -ENOTUNIQ */
 	bool any_type; /* @only may be of any program type, not just a tc classifier or action */
 	bool plain; /* rewrite nothing */
+	/* Called between open and load, e.g. to set constants; an error ends the load. May be NULL. */
+	int (*prepare)(struct bpf_object *obj, void *arg);
+	void *prepare_arg;
 	bool no_pins; /* a dry run: maps that ask to be pinned by name are not */
 	enum bt_refused_policy policy;
 	struct bigtcp_twin_opts twin; /* any_len, max_payload_len, direct: others are filled in */
