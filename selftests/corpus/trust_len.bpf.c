@@ -7,7 +7,8 @@
  *   trailing data do; it is right about extension headers and still drops jumbo packets;
  * - trust_acct books that length per port, right about extension headers too.
  *
- * The last two say why a twin alone is not a cure for everything: the length stays 0 there.
+ * A twin is not a cure here: it too reads 0, as the kernel has it. Made with the largest payload
+ * length in place of 0 (max_payload_len), it cures the first, and not the other two.
  */
 /* expect: trust_len audit=drops twin=made kernel=6.1 */
 /* expect: trust_len_eq audit=drops twin=made kernel=6.1 */
