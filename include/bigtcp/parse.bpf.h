@@ -217,8 +217,6 @@ BIGTCP_INLINE int bigtcp_walk_ip6(const void *data, const void *data_end, __u32 
 #endif
 	for (i = 0; i < BIGTCP_MAX_EXT_HDRS; i++) {
 		h = (const __u8 *)data + off;
-		if (off + 8 > end)
-			return BIGTCP_PARSE_BAD;
 		if (h + 8 > (const __u8 *)data_end)
 			return BIGTCP_PARSE_SHORT;
 		step = (h[1] + 1) * 8;
