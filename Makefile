@@ -151,10 +151,10 @@ check-style check-unit check-prog check-net check-vm: check-%:
 fuzz: $(patsubst selftests/fuzz/%.c,$(OUT)/fuzz/%,$(FUZZ_SRC)) ## build the fuzzers
 
 demo: ## BIG TCP, a naive firewall, its audit and its twin, on live traffic (root)
-	$(Q)sh selftests/demo.sh
+	$(Q)bash selftests/demo.sh
 
 bench: tests ## costs as ratios, paired and interleaved (root)
-	$(Q)sh selftests/bench/run.sh
+	$(Q)bash selftests/bench/run.sh
 
 # --- install ---------------------------------------------------------------------
 install: all ## DESTDIR and PREFIX are honoured
