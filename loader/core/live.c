@@ -17,6 +17,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <bigtcp/jumbo.h>
+
 #include "base/bpf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -79,20 +81,33 @@ static int end_up(const char *name, const char *six, const char *four, int *ifin
 	return bt_link_set_up(l.ifindex);
 }
 
+static bool takes(int ifindex, size_t field, __u32 size)
+{
+	struct bt_sizes s = {};
+
+	*(__u32 *)((char *)&s + field) = size;
+	return !bt_link_set_sizes(ifindex, &s);
+}
+
 /* Largest value the kernel takes for one of the sizes; the field is left at it. */
 static __u32 largest(int ifindex, size_t field)
 {
 	__u32 lo = 0, hi = 1U << 20;
 
+	/* The limit of all kernels so far, and that of old ones: no need to search. */
+	if (takes(ifindex, field, BIGTCP_MAX_SIZE))
+		lo = BIGTCP_MAX_SIZE;
+	else if (takes(ifindex, field, LEGACY_MAX))
+		lo = LEGACY_MAX;
+	if (lo && !takes(ifindex, field, lo + 1))
+		hi = lo + 1;
 	while (hi - lo > 1) {
 		__u32 mid = lo + (hi - lo) / 2;
-		struct bt_sizes s = {};
 
-		*(__u32 *)((char *)&s + field) = mid;
-		if (bt_link_set_sizes(ifindex, &s))
-			hi = mid;
-		else
+		if (takes(ifindex, field, mid))
 			lo = mid;
+		else
+			hi = mid;
 	}
 	bt_err_clear();
 	return lo;
@@ -242,9 +257,9 @@ static int transfer(const struct stage *st, bool v4, struct bt_observer *o)
 	return bt_transfer(&r, BYTES, LOOK_MS, seen_enough, o);
 }
 
-static int one_look(const struct stage *st, bool recv, bool v4, struct bt_look *look, bool *tcx)
+static int one_look(const struct stage *st, struct bt_observer *o, bool recv, bool v4,
+		    struct bt_look *look)
 {
-	struct bt_observer *o __cleanup(bt_observer_free) = NULL;
 	struct bt_seen seen = {};
 	int err;
 
@@ -259,10 +274,9 @@ static int one_look(const struct stage *st, bool recv, bool v4, struct bt_look *
 		err = bt_netns_set(recv ? st->rx_ns : st->tx_ns);
 	if (err)
 		return bt_err(err, "cannot switch offloads of a veth: %s", strerror(-err));
-	err = bt_observer_attach(recv ? st->rx_if : st->tx_if, recv, &o);
+	err = bt_observer_attach(o, recv ? st->rx_if : st->tx_if, recv);
 	if (err)
 		return err;
-	*tcx = bt_observer_by_tcx(o);
 	err = transfer(st, v4, o);
 	if (bt_observer_read(o, &seen))
 		return bt_err(-EIO, "cannot read what the observer saw");
@@ -272,17 +286,21 @@ static int one_look(const struct stage *st, bool recv, bool v4, struct bt_look *
 
 static int in_child(void *arg, void *res)
 {
+	struct bt_observer *o __cleanup(bt_observer_free) = NULL;
 	struct stage st = { .tx_ns = -1, .rx_ns = -1 };
 	struct bt_live *live = res;
 	int err;
 
 	(void)arg;
+	live->by_tcx = bt_have_tcx();
 	err = build(&st, live);
+	if (!err)
+		err = bt_observer_new(&o);
 	for (unsigned int i = 0; !err && i < BT_LIVE_N; i++) {
 		bool recv = i == BT_LIVE_RECV || i == BT_LIVE_RECV4;
 		bool v4 = i == BT_LIVE_SEND4 || i == BT_LIVE_RECV4;
 
-		err = one_look(&st, recv, v4, &live->looks[i], &live->by_tcx);
+		err = one_look(&st, o, recv, v4, &live->looks[i]);
 	}
 	return err;
 }
@@ -299,7 +317,7 @@ int bt_probe_live(struct bt_live *live)
 		       "lacks %s: run it as root, or ask for less with --no-live",
 		       missing);
 	} else if (err == -ETIMEDOUT) {
-		bt_err(err, "the live look took more than %d ms", RUN_MS);
+		bt_err(err, "the live look took more than %d s", RUN_MS / 1000);
 	} else if (err) {
 		bt_err(err, "the live look failed: %s", strerror(-err));
 	}

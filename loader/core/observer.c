@@ -55,7 +55,6 @@ static int attach(struct bt_observer *o, int ifindex, bool ingress)
 	/* EINVAL: no tcx here. Anything else would meet cls_bpf as well. */
 	if (o->link_fd != -EINVAL)
 		return o->link_fd;
-	o->link_fd = -1;
 	o->netns = bt_netns_self();
 	err = attach_filter(o, ifindex, ingress);
 	if (err)
@@ -63,7 +62,24 @@ static int attach(struct bt_observer *o, int ifindex, bool ingress)
 	return err;
 }
 
-int bt_observer_attach(int ifindex, bool ingress, struct bt_observer **out)
+static int reset(struct bt_observer *o)
+{
+	int cpus = libbpf_num_possible_cpus();
+	void *zero __free = NULL;
+	__u32 key = 0;
+
+	if (cpus < 0)
+		return cpus;
+	zero = calloc((size_t)cpus, sizeof(struct observe_stats) + sizeof(struct observe_last));
+	if (!zero)
+		return -ENOMEM;
+	if (bpf_map_update_elem(bpf_map__fd(o->skel->maps.observe_stats), &key, zero, BPF_ANY) ||
+	    bpf_map_update_elem(bpf_map__fd(o->skel->maps.observe_last), &key, zero, BPF_ANY))
+		return -errno;
+	return 0;
+}
+
+int bt_observer_new(struct bt_observer **out)
 {
 	struct bt_observer *o __cleanup(bt_observer_free) = calloc(1, sizeof(*o));
 	int err;
@@ -81,17 +97,27 @@ int bt_observer_attach(int ifindex, bool ingress, struct bt_observer **out)
 		return bt_err(err, "the observer could not be loaded: %s; -v shows libbpf's log",
 			      strerror(-err));
 	}
-	err = attach(o, ifindex, ingress);
-	if (err)
-		return bt_err(err, "the observer could not be attached to a veth: %s",
-			      strerror(-err));
 	*out = TAKE_PTR(o);
 	return 0;
 }
 
-bool bt_observer_by_tcx(const struct bt_observer *o)
+int bt_observer_attach(struct bt_observer *o, int ifindex, bool ingress)
 {
-	return o->link_fd >= 0;
+	int err, here = bt_netns_self();
+
+	/* Detaching may have to go elsewhere. */
+	bt_observer_detach(o);
+	err = here < 0 ? here : bt_netns_set(here);
+	if (here >= 0)
+		close(here);
+	if (!err)
+		err = reset(o);
+	if (!err)
+		err = attach(o, ifindex, ingress);
+	if (err)
+		return bt_err(err, "the observer could not be attached to a veth: %s",
+			      strerror(-err));
+	return 0;
 }
 
 static void add_up(const struct observe_stats *s, struct bt_seen *seen)
@@ -138,12 +164,8 @@ int bt_observer_read(struct bt_observer *o, struct bt_seen *seen)
 	return 0;
 }
 
-void bt_observer_free(struct bt_observer **op)
+void bt_observer_detach(struct bt_observer *o)
 {
-	struct bt_observer *o = *op;
-
-	if (!o)
-		return;
 	if (o->link_fd >= 0)
 		close(o->link_fd);
 	if (o->hook.sz && !bt_netns_set(o->netns)) {
@@ -152,6 +174,17 @@ void bt_observer_free(struct bt_observer **op)
 	}
 	if (o->netns >= 0)
 		close(o->netns);
+	o->link_fd = o->netns = -1;
+	o->hook.sz = 0;
+}
+
+void bt_observer_free(struct bt_observer **op)
+{
+	struct bt_observer *o = *op;
+
+	if (!o)
+		return;
+	bt_observer_detach(o);
 	observe__destroy(o->skel);
 	free(o);
 	*op = NULL;

@@ -11,7 +11,7 @@
 
 struct bt_observer;
 
-/* What it has seen since it was attached. Jumbo: TCP above 65536 bytes. */
+/* What it has seen at its last attachment. Jumbo: TCP above 65536 bytes. */
 struct bt_seen {
 	__u64 packets; /* of any kind */
 	__u64 hbh; /* jumbo, IPv6 with the hop-by-hop header */
@@ -23,10 +23,13 @@ struct bt_seen {
 	__u32 n_bytes; /* 0: none */
 };
 
-/* In the namespace the caller is in; reading and freeing works in any. -EPERM with a sentence. */
-int bt_observer_attach(int ifindex, bool ingress, struct bt_observer **out);
-bool bt_observer_by_tcx(const struct bt_observer *o);
+/* Loads it; -EPERM and others with a sentence. */
+int bt_observer_new(struct bt_observer **out);
+/* At a device of the namespace the caller is in, counting from zero. An earlier attachment ends. */
+int bt_observer_attach(struct bt_observer *o, int ifindex, bool ingress);
 int bt_observer_read(struct bt_observer *o, struct bt_seen *seen);
+void bt_observer_detach(
+	struct bt_observer *o); /* may leave the thread in the namespace of the device */
 void bt_observer_free(struct bt_observer **o); /* detaches; *o may be NULL */
 
 #endif

@@ -42,8 +42,8 @@ struct bt_live {
 	bool netkit; /* a netkit pair could be made */
 };
 
-/* Takes at most 5 s. Returns 0 (looks may still be BT_FORM_UNKNOWN each), or -errno with a
- * sentence: -EPERM without CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_BPF.
+/* Takes about a second, at most 20. Returns 0 (looks may still be BT_FORM_UNKNOWN each), or
+ * -errno with a sentence: -EPERM without CAP_SYS_ADMIN and CAP_NET_ADMIN.
  */
 int bt_probe_live(struct bt_live *live);
 

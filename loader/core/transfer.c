@@ -14,8 +14,8 @@
 #include "core/transfer.h"
 
 #define CHUNK	   (256 * 1024) /* above the largest packet the probe asks for */
-#define TRY_MS	   50
-#define CONNECT_MS 1500
+#define TRY_MS	   100
+#define CONNECT_MS 3000
 
 static long long now_ms(void)
 {

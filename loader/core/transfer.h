@@ -12,7 +12,7 @@ struct bt_route {
 };
 
 /*
- * Sends up to @bytes. Stops early, with 0, when enough() says so. Connecting may take 1.5 s, the
+ * Sends up to @bytes. Stops early, with 0, when enough() says so. Connecting may take 3 s, the
  * transfer @timeout_ms. Returns 0, -ETIMEDOUT or another -errno. The thread is in one of the
  * two namespaces afterwards.
  */
