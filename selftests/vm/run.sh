@@ -4,14 +4,14 @@
 # QEMU, and shows their TAP lines with the kernel in front of the name. A guest that panics or hangs
 # gives a failed test with the last lines of its console.
 #   BT_VM_ONLY   pattern of guest scripts to run, such as '30-*'
-#   BT_VM_LIMIT  seconds a guest may take (420)
+#   BT_VM_LIMIT  seconds a guest may take (600)
 #   BT_VM_ACCEL  QEMU accelerator (tcg,thread=multi); kvm where it is known to work
 #   BT_VM_ENV    more NAME=VALUE words for the guest's environment
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 
-limit=${BT_VM_LIMIT:-420}
+limit=${BT_VM_LIMIT:-600}
 accel=${BT_VM_ACCEL:-tcg,thread=multi}
 # 5-level page tables only make emulation slower.
 case $accel in
@@ -20,40 +20,43 @@ kvm*) cpu=host ;;
 esac
 
 work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+guests=
+# shellcheck disable=SC2086 # a list of process ids
+trap '[ -z "$guests" ] || kill $guests 2>/dev/null; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 
-# boot KERNEL: the guest's second serial port on stdout, with lines of our own around it.
-boot()
+# start KERNEL: a guest, in place of this shell. Its second serial port is stdout.
+start()
 {
-	echo "@kernel $1"
-	t0=$(date +%s)
-	if ! dir=$(sh selftests/vm/kernel.sh "$1" 2>"$work/err"); then
-		echo "@lost no kernel: $(tail -n 1 "$work/err")"
-		return
-	fi
-	if ! cat "$work/base.cpio" "$dir/modules.cpio" >"$work/$1.cpio"; then
-		echo "@lost no initramfs"
-		return
-	fi
+	dir=$(sh selftests/vm/kernel.sh "$1") && cat "$work/base.cpio" "$dir/modules.cpio" \
+		>"$work/$1.cpio" || exit 1
 	# Words with = that the kernel does not know become init's environment.
-	timeout -k 5 "$limit" qemu-system-x86_64 -accel "$accel" -cpu "$cpu" -smp 2 -m 1500M \
+	exec timeout -k 5 "$limit" qemu-system-x86_64 -accel "$accel" -cpu "$cpu" -smp 2 -m 1500M \
 		-nodefaults -no-user-config -display none -no-reboot \
-		-serial "file:$work/console" -chardev stdio,id=tap,signal=off -serial chardev:tap \
+		-serial "file:$work/$1.console" -chardev stdio,id=tap,signal=off -serial chardev:tap \
 		-kernel "$dir/vmlinuz" -initrd "$work/$1.cpio" -append "console=ttyS0 quiet panic=-1 \
 mitigations=off nokaslr nowatchdog tsc=reliable cryptomgr.notests BT_ONLY=${BT_VM_ONLY:-*} \
-${BT_VM_ENV:-}" </dev/null 2>"$work/err"
+${BT_VM_ENV:-}" </dev/null
+}
+
+# show KERNEL PID: what the guest says while it runs, then, as lines that start with @, how it ended.
+show()
+{
+	echo "@kernel $1"
+	tail -s 0.3 -n +1 -f --pid="$2" "$work/$1.out" &
+	shown=$!
+	wait "$2"
 	rc=$?
-	rm -f "$work/$1.cpio"
-	why="qemu ended with status $rc $(head -n 1 "$work/err")"
+	wait $shown
+	why="qemu ended with status $rc $(tail -n 1 "$work/$1.err")"
 	[ $rc = 124 ] && why="stopped after $limit s"
 	[ $rc = 0 ] && why="it restarted or was switched off"
 	echo
 	echo "@lost $why"
-	tail -n 25 "$work/console" 2>/dev/null | tr -d '\r' | cut -c1-200 | sed 's/^/@console /'
-	grep -aE 'Kernel panic|BUG: |WARNING: CPU|Oops|general protection|unable to handle' "$work/console" |
-		tr -d '\r' | head -n 5 | sed 's/^/@oops /'
-	echo "@off $(($(date +%s) - t0))"
+	tail -n 25 "$work/$1.console" 2>/dev/null | tr -d '\r' | cut -c1-200 | sed 's/^/@console /'
+	grep -aE 'Kernel panic|BUG: |WARNING: CPU|Oops|general protection|unable to handle' \
+		"$work/$1.console" 2>/dev/null | tr -d '\r' | head -n 5 | sed 's/^/@oops /'
+	echo "@off"
 }
 
 # From the guests' lines to one TAP stream.
@@ -96,7 +99,6 @@ tap()
 		result(oops == "", "the kernel warned of nothing")
 		if (oops != "")
 			print substr(oops, 2)
-		print "# " k ": " $2 " s in all"
 		next
 	}
 	/^(not )?ok([ \t]|$)/ {
@@ -119,6 +121,19 @@ if ! bash selftests/vm/initramfs.sh "$work/base.cpio"; then
 	echo "not ok 1 - vm: the guest's root was made"
 	exit 1
 fi
+# All at once: most of what a guest does is on one processor. The first one is shown as it goes.
 for k in "$@"; do
-	boot "$k"
-done | tap
+	start "$k" >"$work/$k.out" 2>"$work/$k.err" &
+	guests="$guests $!"
+done
+mkfifo "$work/pipe" || exit 1
+tap <"$work/pipe" &
+reader=$!
+{
+	for pid in $guests; do
+		show "$1" "$pid"
+		shift
+	done
+} >"$work/pipe"
+guests=
+wait $reader
