@@ -14,6 +14,7 @@ enum effect {
 	EFF_OFFSET, /* argument `arg` is an offset or a length from skb->data: + d */
 	EFF_OFFSET_NZ, /* the same, but 0 has a meaning of its own */
 	EFF_AROUND, /* must see the packet as the kernel built it: moved back for the call */
+	EFF_HASH, /* as EFF_AROUND; the flow hash of the packet without its jumbo header */
 	EFF_CAPTURE, /* as EFF_AROUND if the upper half of argument `arg` asks for packet bytes */
 	EFF_TAIL_CALL, /* as EFF_AROUND; does not return when it succeeds */
 	EFF_SEGS, /* refused if argument `arg` may have the BPF_MTU_CHK_SEGS bit */
@@ -28,7 +29,7 @@ struct effect_row {
 	const char *name;
 	__u8 effect; /* enum effect */
 	__u8 arg; /* register of the argument the effect speaks of */
-	__u8 nargs; /* EFF_AROUND, EFF_CAPTURE, EFF_TAIL_CALL: argument registers in use */
+	__u8 nargs; /* EFF_AROUND, _HASH, _CAPTURE, _TAIL_CALL: argument registers in use */
 	/* EFF_CALLBACK: register that is handed on, and the callback's register it arrives in; 0:
 	 * none (the callback runs later, without a packet).
 	 */

@@ -82,7 +82,7 @@ void write_entry(struct rewrite *w)
 /* R1 = ctx at @jumbo; falls through into the twin of main, or goes back to the original. */
 void write_jumbo(struct rewrite *w, __u32 jumbo)
 {
-	static const struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4 };
+	static const struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4, false };
 	struct buf *b = &w->b;
 	__u32 back = buf_label(b), again = buf_label(b), linear = buf_label(b);
 	__u32 short_pkt = buf_label(b);
@@ -124,7 +124,7 @@ void write_lost(struct rewrite *w)
 /* R6 = ctx, R0 = verdict. */
 static void write_out_block(struct rewrite *w)
 {
-	static const struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4 };
+	static const struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4, false };
 	struct buf *b = &w->b;
 	__u32 again = buf_label(b), short_pkt = buf_label(b), lost = buf_label(b);
 	__u32 as_is = buf_label(b);

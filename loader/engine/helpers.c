@@ -25,6 +25,10 @@
 	{                                                      \
 		.name = n, .effect = EFF_AROUND, .nargs = args \
 	}
+#define HASH(n, args)                                        \
+	{                                                    \
+		.name = n, .effect = EFF_HASH, .nargs = args \
+	}
 #define CAPTURE(n, a, args)                                               \
 	{                                                                 \
 		.name = n, .effect = EFF_CAPTURE, .arg = a, .nargs = args \
@@ -96,7 +100,7 @@ static const struct effect_row helpers[] = {
 	[31] = REFUSE("skb_change_proto", why_proto),
 	[32] = NONE("skb_change_type"),
 	[33] = NONE("skb_under_cgroup"),
-	[34] = AROUND("get_hash_recalc", 1),
+	[34] = HASH("get_hash_recalc", 1),
 	[35] = NONE("get_current_task"),
 	[36] = NOT_TC("probe_write_user"),
 	[37] = NONE("current_task_under_cgroup"),

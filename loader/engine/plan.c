@@ -224,6 +224,7 @@ static int plan_call(struct planner *pr, __u32 at)
 		sub->tail_call = true;
 		return plan_around(pr, at, row);
 	case EFF_AROUND:
+	case EFF_HASH:
 		return plan_around(pr, at, row);
 	case EFF_SEGS:
 		return plan_segs(pr, at, row);

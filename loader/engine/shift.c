@@ -67,7 +67,7 @@ static void check_header(struct buf *b, struct shift_regs r, __u8 o, __u32 no)
 	buf_jmp_imm(b, BPF_JNE, r.tmp, 6, no);
 	/* payload_len and nexthdr, not the hop limit */
 	buf_put(b, LDX_MEM(BPF_W, r.tmp, r.pkt, o + IP6_PAYLOAD_LEN));
-	buf_put(b, ALU32_IMM(BPF_AND, r.tmp, word(0xff, 0xff, 0xff, 0)));
+	buf_put(b, ALU32_IMM(BPF_AND, r.tmp, word(0xff, 0xff, r.hash ? 0 : 0xff, 0)));
 	buf_jmp_imm(b, BPF_JNE, r.tmp, 0, no);
 	buf_put(b, LDX_MEM(BPF_W, r.tmp, r.pkt, o + IP6_LEN));
 	buf_jmp32_imm(b, BPF_JNE, r.tmp, HBH_WORD, no);
@@ -184,11 +184,24 @@ static void find_mark(struct buf *b, struct shift_regs r, const __u32 at[N_OFFSE
 	buf_ja(b, none);
 }
 
-/* The kernel's own header again, at @reg. */
+/*
+ * The kernel's own header again, at @reg. __skb_get_hash() stops at a flow label and hashes the
+ * nexthdr it has found until then, so that a jumbo packet would not have the hash of its flow's
+ * other packets: for that call nexthdr says TCP where there is a label.
+ */
 static void put_header(struct buf *b, struct shift_regs r, __u8 reg, __u8 o)
 {
+	__u32 no_label = buf_label(b);
+
 	buf_put(b, ST_MEM(BPF_H, reg, o + IP6_PAYLOAD_LEN, 0));
 	buf_put(b, ST_MEM(BPF_B, reg, o + IP6_NEXTHDR, 0));
+	if (r.hash) {
+		buf_put(b, LDX_MEM(BPF_W, r.tmp, reg, o));
+		buf_put(b, ALU32_IMM(BPF_AND, r.tmp, word(0, 0x0f, 0xff, 0xff)));
+		buf_jmp_imm(b, BPF_JEQ, r.tmp, 0, no_label);
+		buf_put(b, ST_MEM(BPF_B, reg, o + IP6_NEXTHDR, IPPROTO_TCP));
+	}
+	buf_bind(b, no_label);
 	buf_put(b, ST_MEM(BPF_W, reg, o + IP6_LEN, HBH_WORD));
 	buf_put(b, LDX_MEM(BPF_W, r.tmp, r.ctx, SKB(len)));
 	buf_put(b, ALU32_IMM(BPF_ADD, r.tmp, -(o + IP6_LEN)));

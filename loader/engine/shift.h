@@ -24,6 +24,7 @@
 /* Registers the code may use. ctx holds the context and keeps it, the others are scratch. */
 struct shift_regs {
 	__u8 ctx, pkt, tmp, tmp2;
+	bool hash; /* for bpf_get_hash_recalc: see put_header() */
 };
 
 /* In: goes to @no (packet as it was) unless the packet has the kernel's jumbo header, else falls through with the

@@ -139,7 +139,7 @@ static void unmovable(struct rewrite *w, __u32 no)
 static void act_around(struct rewrite *w, __u32 at)
 {
 	const struct site *s = flow_site(w->f, at);
-	struct shift_regs r = { BPF_REG_1, BPF_REG_0, 0, 0 };
+	struct shift_regs r = { .ctx = BPF_REG_1, .pkt = BPF_REG_0 };
 	struct home h = plan_ctx_at(w->p, w->pl, w->f, at);
 	const struct effect_row *row;
 	struct bigtcp_twin_reason why;
@@ -147,6 +147,7 @@ static void act_around(struct rewrite *w, __u32 at)
 
 	call_effect(w->opts, &w->p->insns[at], at, &row, &why);
 	write_home_save(w, h, BPF_REG_1);
+	r.hash = row->effect == EFF_HASH;
 	r.tmp = row->nargs < 5 ? row->nargs + 1 : plan_remat(s, row->nargs);
 	shift_out_direct(&w->b, r, call, call);
 	buf_bind(&w->b, call);
@@ -154,7 +155,7 @@ static void act_around(struct rewrite *w, __u32 at)
 		put_val(w, r.tmp, &s->reg[r.tmp]);
 	put_self(w, at);
 	write_home_load(w, h, BPF_REG_1);
-	r = (struct shift_regs){ BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4 };
+	r = (struct shift_regs){ BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4, r.hash };
 	shift_in_direct(&w->b, w->opts, r, no);
 	unmovable(w, no);
 }
@@ -162,7 +163,7 @@ static void act_around(struct rewrite *w, __u32 at)
 /* The callee's tail call, if it succeeded, left the packet in the kernel's form. */
 static void act_rejoin(struct rewrite *w, __u32 at)
 {
-	static const struct shift_regs r = { BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4 };
+	static const struct shift_regs r = { BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4, false };
 	struct home h = plan_ctx_at(w->p, w->pl, w->f, at);
 	const struct site *s = flow_site(w->f, at);
 	__u32 moved = buf_label(&w->b);
