@@ -25,6 +25,9 @@
  *
  * No map, no global data, no subprogram: all of it is inlined, and what a program does not use
  * of struct bigtcp_pkt costs nothing. Include <linux/bpf.h> or vmlinux.h first, as you like.
+ * As with any parser that meets headers of variable length, the loader needs CAP_PERFMON beside
+ * CAP_BPF and CAP_NET_ADMIN: without it the verifier takes no variable packet offset.
+ * Test the return value before anything else: the fields' values on error then cost nothing.
  * In userspace (tests, capture tools) there is bigtcp_parse() over a flat buffer.
  */
 #ifndef BIGTCP_PARSE_BPF_H
