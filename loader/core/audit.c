@@ -101,6 +101,8 @@ static int judge_flows(struct bt_judge *j, const struct bt_flows *flows)
 
 	for (unsigned int i = 0; i < flows->n && !err; i++) {
 		err = classes(j, &flows->v[i], i < flows->n_first);
+		if (!err && i < flows->n_first)
+			err = bt_judge_udp(j, &flows->v[i]);
 		if (!i)
 			bt_maps_cool(j->maps);
 	}
@@ -117,7 +119,7 @@ static int judge_flows(struct bt_judge *j, const struct bt_flows *flows)
 static void doubts(struct bt_audit_result *res, const struct bt_judge *j,
 		   const struct bt_prog_facts *f)
 {
-	const char *unseen = bt_maps_unseen(j->maps);
+	const char *unseen = bt_maps_unseen(j->maps), *empty = bt_maps_empty(j->maps);
 
 	if (!bt_runner_lifts(j->runner))
 		unknown(res, "the kernel let it be run on packets of up to %d bytes only",
@@ -135,6 +137,12 @@ static void doubts(struct bt_audit_result *res, const struct bt_judge *j,
 			f->resizes);
 	if (f->hidden[0])
 		unknown(res, "it calls %s, whose effect cannot be seen", f->hidden);
+	if (empty)
+		unknown(res, "its map %s is empty: what a match would bring about was not seen",
+			empty);
+	else if (f->reads_next && !j->matters)
+		unknown(res, "it looks at the next header, but treats all packets alike with its "
+			     "maps as they are");
 	if (f->calls_unknown)
 		unknown(res, "the kernel does not show which functions it calls");
 }

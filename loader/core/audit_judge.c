@@ -52,6 +52,7 @@ static struct bt_packet packet(const struct bt_judge *j, const struct bt_class *
 		.flow = *c->flow,
 		.shape = shape,
 		.flags = flags,
+		.udp = c->udp,
 		.len = len,
 		.smac = { 2, 0, 0x5e, 0, 0x53, 1 },
 	};
@@ -133,13 +134,23 @@ static int jumbo(struct bt_judge *j, const struct bt_class *c, struct round *r, 
 	if (err)
 		return err;
 	r->has_jumbo[i] = true;
-	if (!lifts)
+	if (!lifts || !r->snapshot)
 		return 0;
 	/* Longer ones are tried, but a kernel may have no memory in one piece for them. */
 	r->has_far[i] = !observe(j, c, shape, LEN_FAR, r->snapshot, &r->far[i]);
 	if (j->classes == 1)
 		r->has_most[i] = !observe(j, c, shape, LEN_MOST, r->snapshot, &r->most[i]);
 	return 0;
+}
+
+/* As few runs as can show a difference in verdict, packet or context. */
+static int run_quick(struct bt_judge *j, const struct bt_class *c, struct round *r)
+{
+	int err = plain(j, c, r, LEN_B);
+
+	for (unsigned int i = 0; i < 2 && !err; i++)
+		err = jumbo(j, c, r, i);
+	return err;
 }
 
 /* All runs of one class of packets. */
@@ -289,7 +300,13 @@ static int judge_round(struct bt_judge *j, const struct bt_class *c, const struc
 /* How often flows like this one have been compared in full. */
 static unsigned int alike(struct bt_judge *j, const struct bt_obs *o)
 {
-	__u64 kind = bt_obs_kind(o) ^ (__u64)o->run.packet.flow.family * 0x9e3779b97f4a7c15ull;
+	__u64 kind = bt_obs_kind(o);
+
+	if (!j->first_kind)
+		j->first_kind = kind;
+	if (kind != j->first_kind)
+		j->matters = true;
+	kind ^= (__u64)o->run.packet.flow.family * 0x9e3779b97f4a7c15ull;
 
 	for (unsigned int i = 0; i < j->n_kinds; i++) {
 		if (j->kinds[i].kind == kind)
@@ -302,9 +319,26 @@ static unsigned int alike(struct bt_judge *j, const struct bt_obs *o)
 	return 0;
 }
 
+/* Does a quick round show something worse than what is known? */
+static bool suspicious(const struct bt_judge *j, const struct bt_class *c, const struct round *r)
+{
+	struct bt_packet p;
+	struct bt_diff d;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		if (!r->has_jumbo[i])
+			continue;
+		judge_form(j, r, i, &d, &p);
+		if (d.verdict > j->res->forms[form_of(c, i)].verdict)
+			return true;
+	}
+	return false;
+}
+
 int bt_judge_class(struct bt_judge *j, const struct bt_class *c)
 {
 	struct round r __cleanup(round_free) = { .snapshot = true };
+	struct round quick __cleanup(round_free) = {};
 	int err = 0;
 
 	j->classes++;
@@ -316,12 +350,31 @@ int bt_judge_class(struct bt_judge *j, const struct bt_class *c)
 		err = plain(j, c, &r, LEN_A);
 	if (err)
 		return err;
-	if (c->common && alike(j, &r.plain[0]) >= ALIKE_MAX) {
-		bt_events_free(&r.plain[0].events);
-		r.snapshot = false;
+	if (alike(j, &r.plain[0]) >= ALIKE_MAX && c->common) {
+		quick.plain[quick.n_plain++].run = r.plain[0].run;
+		err = run_quick(j, c, &quick);
+		if (err || !suspicious(j, c, &quick))
+			return err;
+		err = bt_maps_mark(j->maps);
+		if (err)
+			return err;
 	}
 	err = run_round(j, c, &r);
 	return err ? err : judge_round(j, c, &r);
+}
+
+int bt_judge_udp(struct bt_judge *j, const struct bt_flow *flow)
+{
+	const struct bt_class c = { .flow = flow, .udp = true };
+	struct bt_obs o = {};
+	int err = bt_maps_mark(j->maps);
+
+	if (!err)
+		err = observe(j, &c, BT_SHAPE_PLAIN, LEN_A, true, &o);
+	if (!err)
+		alike(j, &o);
+	bt_events_free(&o.events);
+	return err;
 }
 
 /* Which forms this kernel makes: from its types, since vendors port both ways. Without BTF: all of them. */

@@ -16,6 +16,7 @@ struct bt_class {
 	bool each; /* a handshake before every packet, since it ends the connection */
 	bool fresh; /* no handshake: the program was loaded in the middle of the connection */
 	bool common; /* one of many: may be compared less closely */
+	bool udp; /* no class to judge: see bt_judge_udp() */
 };
 
 struct bt_judge {
@@ -24,13 +25,18 @@ struct bt_judge {
 	const struct bt_audit_opts *opts;
 	struct bt_audit_result *res;
 	unsigned int seq, classes;
+	bool matters; /* plain packets were not all treated alike */
 	bool redirected; /* a run ended with TC_ACT_REDIRECT */
 	struct {
 		__u64 kind;
 		unsigned int times;
 	} kinds[BT_KINDS_MAX];
 	unsigned int n_kinds;
+	__u64 first_kind;
 };
+
+/* Runs a UDP packet of the flow, to see whether the protocol matters. */
+int bt_judge_udp(struct bt_judge *j, const struct bt_flow *flow);
 
 /* Runs and compares; differences go to j->res->forms. -errno: a run was refused. */
 int bt_judge_class(struct bt_judge *j, const struct bt_class *c);

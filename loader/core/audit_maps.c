@@ -364,6 +364,17 @@ const char *bt_maps_unseen(const struct bt_maps *m)
 	return m->unseen[0] ? m->unseen : NULL;
 }
 
+const char *bt_maps_empty(const struct bt_maps *m)
+{
+	for (unsigned int i = 0; i < m->n; i++) {
+		const struct bt_watch *w = &m->w[i];
+
+		if (w->kind == BT_WATCH_TABLE && !w->before.n && !w->changed)
+			return w->name;
+	}
+	return NULL;
+}
+
 unsigned int bt_maps_count(const struct bt_maps *m)
 {
 	return m->n;

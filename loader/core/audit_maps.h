@@ -54,6 +54,11 @@ bool bt_maps_warm(struct bt_maps *m);
 /* What cannot be seen, a phrase, or NULL: "queue map conns cannot be read without changing it". */
 const char *bt_maps_unseen(const struct bt_maps *m);
 
+/* Name of a table without entries that nothing was put into either, or NULL: what a match in it would bring about
+ * has not been seen.
+ */
+const char *bt_maps_empty(const struct bt_maps *m);
+
 unsigned int bt_maps_count(const struct bt_maps *m);
 const char *bt_maps_name(const struct bt_maps *m, unsigned int map);
 __u32 bt_maps_id(const struct bt_maps *m, unsigned int map);

@@ -213,6 +213,7 @@ static void scan_branch(struct scan *s, unsigned int at)
 	    load->src_reg == BPF_REG_10)
 		return;
 	s->branches++;
+	s->f->reads_next = true;
 	for (unsigned int i = at + 1; i < im->n && i < at + 12; i++) {
 		const struct bpf_insn *in = &im->insns[i];
 

@@ -27,6 +27,11 @@ static __u32 fit16(__u32 v)
 	return v > MAX16 ? MAX16 : v;
 }
 
+static __u8 l4_proto(const struct bt_packet *p)
+{
+	return p->udp ? IPPROTO_UDP : IPPROTO_TCP;
+}
+
 /* Ends with the next header: TCP, or the jumbo header in front of it. */
 static int put_ipv6(const struct bt_packet *p, __u8 *h)
 {
@@ -34,7 +39,7 @@ static int put_ipv6(const struct bt_packet *p, __u8 *h)
 
 	put32(h, 0x60000000);
 	put16(h + 4, p->shape == BT_SHAPE_PLAIN ? fit16(payload) : 0);
-	h[6] = p->shape == BT_SHAPE_HBH ? IPPROTO_HOPOPTS : IPPROTO_TCP;
+	h[6] = p->shape == BT_SHAPE_HBH ? IPPROTO_HOPOPTS : l4_proto(p);
 	h[7] = 64;
 	memcpy(h + 8, p->flow.saddr, 16);
 	memcpy(h + 24, p->flow.daddr, 16);
@@ -56,7 +61,7 @@ static int put_ipv4(const struct bt_packet *p, __u8 *h)
 	put16(h + 2, p->shape == BT_SHAPE_PLAIN ? fit16(p->len - BT_ETH_LEN) : 0);
 	put32(h + 4, 0x00004000); /* id 0, don't fragment */
 	h[8] = 64;
-	h[9] = IPPROTO_TCP;
+	h[9] = l4_proto(p);
 	put16(h + 10, 0x5a5a);
 	memcpy(h + 12, p->flow.saddr, 4);
 	memcpy(h + 16, p->flow.daddr, 4);
@@ -79,6 +84,15 @@ static void put_tcp(const struct bt_packet *p, __u8 *h)
 	put32(h + 28, 0x00c3b2a1);
 }
 
+static void put_udp(const struct bt_packet *p, __u8 *h, __u32 len)
+{
+	memset(h, 0, BT_TCP_LEN);
+	put16(h, p->flow.sport);
+	put16(h + 2, p->flow.dport);
+	put16(h + 4, fit16(len));
+	put16(h + 6, 0x3c3c);
+}
+
 int bt_packet_head(const struct bt_packet *p, __u8 buf[BT_HEAD_MAX])
 {
 	bool v6 = p->flow.family == AF_INET6;
@@ -86,6 +100,8 @@ int bt_packet_head(const struct bt_packet *p, __u8 buf[BT_HEAD_MAX])
 	int off = BT_ETH_LEN;
 
 	if (!v6 && (p->flow.family != AF_INET || p->shape == BT_SHAPE_HBH))
+		return -EINVAL;
+	if (p->udp && p->shape != BT_SHAPE_PLAIN)
 		return -EINVAL;
 	if (p->shape == BT_SHAPE_HBH)
 		need += BT_HBH_LEN;
@@ -95,7 +111,10 @@ int bt_packet_head(const struct bt_packet *p, __u8 buf[BT_HEAD_MAX])
 	memcpy(buf + 6, p->smac, 6);
 	put16(buf + 12, v6 ? 0x86dd : 0x0800);
 	off += v6 ? put_ipv6(p, buf + off) : put_ipv4(p, buf + off);
-	put_tcp(p, buf + off);
+	if (p->udp)
+		put_udp(p, buf + off, p->len - off);
+	else
+		put_tcp(p, buf + off);
 	return off + BT_TCP_LEN;
 }
 

@@ -7,6 +7,7 @@
 #define CORE_PACKETS_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum bt_shape {
@@ -36,6 +37,7 @@ struct bt_packet {
 	struct bt_flow flow;
 	enum bt_shape shape;
 	__u8 flags; /* enum bt_tcp_flag */
+	bool udp; /* not TCP but UDP; plain packets only */
 	__u32 len; /* of the whole frame, Ethernet header and jumbo header included */
 	__u8 dmac[6];
 	__u8 smac[6];
@@ -51,7 +53,7 @@ struct bt_packet {
 #define BT_HEAD_MAX (BT_ETH_LEN + BT_IPV6_LEN + BT_HBH_LEN + BT_TCP_LEN)
 
 /*
- * Writes the headers of @p, Ethernet to TCP, to @buf and returns their length; the payload of
+ * Writes the headers of @p, Ethernet to TCP (or UDP), to @buf and returns their length; the payload of
  * @p->len less that is up to the caller. -EINVAL: a form that the family does not have, or @p->len too
  * short. Both checksums are constants, the same for every form and length, so that a program
  * that adjusts them gives comparable results; seq and ack are constants too.
