@@ -336,6 +336,7 @@ static int open_error(const struct bt_object *o, const char *path, int err)
 static struct bt_twin_report *failed_report(struct bt_object *o, int err)
 {
 	struct bt_twin_report *rep = o->rep_cnt ? &o->reps[o->rep_cnt - 1] : NULL;
+	char cause[256];
 
 	if (rep && rep->err)
 		return rep;
@@ -345,8 +346,9 @@ static struct bt_twin_report *failed_report(struct bt_object *o, int err)
 	rep->err = err;
 	rep->status = BT_TWIN_BAD_PROG;
 	memcpy(rep->log, o->log, sizeof(rep->log));
+	bt_vlog_cause(rep->log, cause, sizeof(cause));
 	snprintf(rep->text, sizeof(rep->text), "the kernel's verifier refuses program %s: %s",
-		 rep->prog_name, bt_vlog_cause(rep->log));
+		 rep->prog_name, cause);
 	return rep;
 }
 
@@ -368,10 +370,11 @@ static int load_error(struct bt_object *o, const char *path, int err)
 			"cannot load %s: it is compiled with CO-RE, and this kernel gives no BTF "
 			"(/sys/kernel/btf/vmlinux; CONFIG_DEBUG_INFO_BTF)",
 			path);
+	bt_vlog_cause(o->log, why, sizeof(why));
 	return bt_err(err, "cannot load %s: %s", path,
-		      o->log[0]	      ? bt_vlog_cause(o->log)
-		      : o->warning[0] ? o->warning
-				      : strerror(-err));
+		      *why	    ? why
+		      : *o->warning ? o->warning
+				    : strerror(-err));
 }
 
 static int open_object(struct bt_object *o, const char *path)

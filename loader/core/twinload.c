@@ -181,24 +181,29 @@ static void system_text(struct bt_twin_report *rep, const char *what, int err)
 		 called(rep, name, sizeof(name)), what, why);
 }
 
-/* What the last line of a log, or without one the error number, says. */
+/* What the log or, without one, the error number says, and what may be behind it. */
 static void verifier_cause(const struct bt_twin_report *rep, int err, char *buf, size_t len)
 {
-	const char *cause = bt_vlog_cause(rep->log);
+	const char *hint = "";
+	char line[256];
 
-	if (err == -E2BIG && !*cause)
+	bt_vlog_cause(rep->log, line, sizeof(line));
+	if (err == -E2BIG && !*line) {
 		snprintf(buf, len,
 			 "it is larger than the kernel takes (1,000,000 instructions), or "
 			 "the load call has fields that this kernel does not know");
-	else if (err == -E2BIG)
-		snprintf(buf, len, "it is too complex: %s", cause);
-	else
-		snprintf(buf, len, "%s", *cause ? cause : strerror(-err));
+		return;
+	}
+	if (bt_lacks_perfmon() && (rep->status == BT_TWIN_VERIFIER || strstr(rep->log, "!root")))
+		hint = " (this process lacks CAP_PERFMON, without which the verifier is stricter: "
+		       "grant CAP_PERFMON)";
+	snprintf(buf, len, "%s%s%s", err == -E2BIG ? "it is too complex: " : "",
+		 *line ? line : strerror(-err), hint);
 }
 
 static void bad_prog_text(struct bt_twin_report *rep, int err)
 {
-	char cause[400], name[64];
+	char cause[450], name[64];
 
 	verifier_cause(rep, err, cause, sizeof(cause));
 	snprintf(rep->text, sizeof(rep->text),
@@ -208,11 +213,11 @@ static void bad_prog_text(struct bt_twin_report *rep, int err)
 
 static void twin_refused_text(struct bt_twin_report *rep, int err)
 {
-	char cause[400], name[64];
+	char cause[450], name[64];
 
 	verifier_cause(rep, err, cause, sizeof(cause));
 	snprintf(rep->text, sizeof(rep->text),
-		 "the kernel's verifier accepts %s but not its twin: %s. Fix it at source with "
+		 "the kernel's verifier accepts %s but not its twin: %s; fix it at source with "
 		 "<bigtcp/parse.bpf.h>, or load it unchanged with --refused=plain",
 		 called(rep, name, sizeof(name)), cause);
 }

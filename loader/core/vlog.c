@@ -62,11 +62,27 @@ void bt_vlog_tail(const char *log, size_t len, char *out, size_t outlen)
 	out[pos] = 0;
 }
 
-const char *bt_vlog_cause(const char *tail)
+static bool is_cause(const char *line)
 {
-	const char *nl = strrchr(tail, '\n');
+	const char *end = line + strspn(line, "0123456789");
 
-	return nl ? nl + 1 : tail;
+	/* "12: (61) r2 = ..." is an instruction, "; ..." a line of source. */
+	return *line != ';' && strncmp(line, "cur state:", 10) && strncmp(line, "old state:", 10) &&
+	       (end == line || *end != ':') && strncmp(line, "from ", 5);
+}
+
+void bt_vlog_cause(const char *tail, char *buf, size_t len)
+{
+	const char *best = "";
+
+	while (*tail) {
+		size_t l = strcspn(tail, "\n");
+
+		if (is_cause(tail))
+			best = tail;
+		tail += l + !!tail[l];
+	}
+	snprintf(buf, len, "%.*s", (int)strcspn(best, "\n"), best);
 }
 
 /* In the order in which a user would grant them. */
@@ -75,26 +91,35 @@ static const struct {
 	const char *name;
 } wanted[] = { { CAP_BPF, "CAP_BPF" }, { CAP_NET_ADMIN, "CAP_NET_ADMIN" } };
 
-void bt_eperm_text(char *buf, size_t len)
+/* Effective capabilities of this process; CAP_SYS_ADMIN stands in for the ones that came out of it
+ * (kernel/bpf/syscall.c, bpf_token_capable; include/linux/capability.h, perfmon_capable).
+ */
+static bool has_cap(int cap)
 {
 	struct __user_cap_header_struct hdr = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2] = { 0 };
+
+	if (syscall(SYS_capget, &hdr, data))
+		return true;
+	return data[cap / 32].effective & (1u << cap % 32) ||
+	       data[0].effective & (1u << CAP_SYS_ADMIN);
+}
+
+bool bt_lacks_perfmon(void)
+{
+	return !has_cap(CAP_PERFMON);
+}
+
+void bt_eperm_text(char *buf, size_t len)
+{
 	char missing[64] = "";
 	size_t i;
 
-	if (!syscall(SYS_capget, &hdr, data)) {
-		bool admin = data[0].effective & (1u << CAP_SYS_ADMIN);
-
-		for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-			int cap = wanted[i].cap;
-
-			/* CAP_SYS_ADMIN stands in for both (kernel/bpf/syscall.c, bpf_token_capable). */
-			if (data[cap / 32].effective & (1u << cap % 32) ||
-			    (cap == CAP_BPF && admin))
-				continue;
-			snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing),
-				 "%s%s", *missing ? " and " : "", wanted[i].name);
-		}
+	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		if (has_cap(wanted[i].cap))
+			continue;
+		snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing), "%s%s",
+			 *missing ? " and " : "", wanted[i].name);
 	}
 	if (*missing)
 		snprintf(buf, len,

@@ -3,6 +3,7 @@
 #ifndef CORE_VLOG_H
 #define CORE_VLOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -13,8 +14,15 @@
 #define BT_VLOG_LINES 12
 void bt_vlog_tail(const char *log, size_t len, char *out, size_t outlen);
 
-/* The last line of what bt_vlog_tail() gave: where verifiers put the cause. */
-const char *bt_vlog_cause(const char *tail);
+/* The line of what bt_vlog_tail() gave that tells the cause, which is the last one but for dumps of
+ * states; "" if there is none.
+ */
+void bt_vlog_cause(const char *tail, char *buf, size_t len);
+
+/* Does this process lack CAP_PERFMON? Then the verifier also walks the paths that a processor only
+ * speculates on, and refuses what would be fine otherwise.
+ */
+bool bt_lacks_perfmon(void);
 
 /* Why BPF_PROG_LOAD or BPF_MAP_CREATE of a tc program fails with EPERM here: names the
  * capability this process lacks, or what else can be behind it. One sentence without a full stop.
