@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The fuzz suite: builds every fuzzer of selftests/fuzz and runs each for a short, bounded time from
 # a fixed seed. One TAP line each. BT_FUZZ_SECONDS (30) and BT_FUZZ_SEED (1) make it longer or
-# different. A folder selftests/fuzz/NAME.seeds, where there is one, is what fuzzer NAME starts from.
+# different. selftests/fuzz/NAME.seeds.sh, where there is one, writes what fuzzer NAME starts from.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 OUT=${OUT:-.output}
@@ -25,7 +25,10 @@ for src in selftests/fuzz/fuzz_*.c; do
 	n=$((n + 1))
 	mkdir -p "$work/$name" "$OUT/fuzz/crash"
 	set -- "$work/$name"
-	[ -d "selftests/fuzz/$name.seeds" ] && set -- "$@" "selftests/fuzz/$name.seeds"
+	if [ -f "selftests/fuzz/$name.seeds.sh" ]; then
+		mkdir -p "$work/$name.seeds"
+		sh "selftests/fuzz/$name.seeds.sh" "$work/$name.seeds" && set -- "$@" "$work/$name.seeds"
+	fi
 	# libFuzzer ends by itself; timeout is for the case that it does not.
 	timeout -k 5 $((seconds + 60)) "$OUT/fuzz/$name" -seed="$seed" -max_total_time="$seconds" \
 		-rss_limit_mb=1024 -max_len=8192 -timeout=10 -print_final_stats=1 -verbosity=0 \
