@@ -89,10 +89,16 @@ static bool takes(int ifindex, size_t field, __u32 size)
 	return !bt_link_set_sizes(ifindex, &s);
 }
 
-/* Largest value the kernel takes for one of the sizes; the field is left at it. */
+/* Largest value the kernel takes for one of the sizes; the field is left at one it takes. */
 static __u32 largest(int ifindex, size_t field)
 {
 	__u32 lo = 0, hi = 1U << 20;
+
+	/* 6.1 checks gro_max_size against nothing. */
+	if (takes(ifindex, field, hi)) {
+		bt_err_clear();
+		return BT_NO_LIMIT;
+	}
 
 	/* The limit of all kernels so far, and that of old ones: no need to search. */
 	if (takes(ifindex, field, BIGTCP_MAX_SIZE))

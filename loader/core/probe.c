@@ -134,18 +134,26 @@ static long read_long(const char *path)
 
 /* --- groups of features --------------------------------------------------------- */
 
+static void add_size(struct list *l, const char *name, __u32 val)
+{
+	if (val == BT_NO_LIMIT)
+		add(l, name, "any", "this kernel checks no limit: stay at 524280 or below");
+	else
+		add_uint(l, name, val, "the largest a veth takes, in bytes");
+}
+
 static void live_sizes(struct list *l, const struct bt_live *live)
 {
-	add_uint(l, "gso_max_size", live->max.gso, "the largest a veth takes, in bytes");
-	add_uint(l, "gro_max_size", live->max.gro, "the largest a veth takes, in bytes");
+	add_size(l, "gso_max_size", live->max.gso);
+	add_size(l, "gro_max_size", live->max.gro);
 	add_uint(l, "tso_max_size", live->tso_max,
 		 "of a veth: the ceiling of its gso sizes; other drivers have their own");
 	if (!live->max.gso_ipv4) {
 		add(l, "ipv4_sizes", "no", "no BIG TCP for IPv4 (it came with 6.3)");
 		return;
 	}
-	add_uint(l, "gso_ipv4_max_size", live->max.gso_ipv4, "the largest a veth takes, in bytes");
-	add_uint(l, "gro_ipv4_max_size", live->max.gro_ipv4, "the largest a veth takes, in bytes");
+	add_size(l, "gso_ipv4_max_size", live->max.gso_ipv4);
+	add_size(l, "gro_ipv4_max_size", live->max.gro_ipv4);
 }
 
 /* Seen at work where that was possible, else asked for, or unknown: the kernel's types have the

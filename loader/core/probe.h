@@ -22,6 +22,8 @@ enum bt_form {
 
 enum { BT_LIVE_SEND, BT_LIVE_RECV, BT_LIVE_SEND4, BT_LIVE_RECV4, BT_LIVE_N };
 
+#define BT_NO_LIMIT 0xffffffffU /* of a size: the kernel takes any */
+
 /* One look: packets of one IP version, built for sending (GSO, seen at a sender's egress) or on
  * receive (GRO, seen at a receiver's ingress).
  */
@@ -37,7 +39,7 @@ struct bt_look {
 struct bt_live {
 	struct bt_look looks[BT_LIVE_N];
 	bool by_tcx; /* the observer was attached by a tcx link; else by cls_bpf */
-	struct bt_sizes max; /* the largest sizes a veth accepted; ipv4 0: the kernel has none */
+	struct bt_sizes max; /* largest a veth took, or BT_NO_LIMIT; ipv4 0: the kernel has none */
 	__u32 tso_max; /* of a veth */
 	bool netkit; /* a netkit pair could be made */
 };
