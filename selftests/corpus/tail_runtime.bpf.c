@@ -5,9 +5,9 @@
  * common last stage. Handlers parse again, from the offset that the dispatcher left in skb->cb.
  */
 /* expect: tail_runtime audit=misreads twin=made kernel=6.1 */
-/* expect: tr_tcp audit=safe twin=made kernel=6.1 */
-/* expect: tr_udp audit=safe twin=made kernel=6.1 */
-/* expect: tr_icmp6 audit=safe twin=made kernel=6.1 */
+/* expect: tr_tcp audit=unknown twin=made kernel=6.1 */
+/* expect: tr_udp audit=unknown twin=made kernel=6.1 */
+/* expect: tr_icmp6 audit=unknown twin=made kernel=6.1 */
 /* expect: tr_finish audit=safe twin=made kernel=6.1 */
 /* fill: handlers[6]=tr_tcp */
 /* fill: handlers[17]=tr_udp */

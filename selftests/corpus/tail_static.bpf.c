@@ -7,8 +7,8 @@
  * The parser knows TCP, UDP and ICMP behind the fixed headers only.
  */
 /* expect: tail_static audit=drops twin=made kernel=6.1 */
-/* expect: ts_policy audit=safe twin=made kernel=6.1 */
-/* expect: ts_account audit=safe twin=made kernel=6.1 */
+/* expect: ts_policy audit=unknown twin=made kernel=6.1 */
+/* expect: ts_account audit=unknown twin=made kernel=6.1 */
 /* expect: ts_mark audit=safe twin=made kernel=6.1 */
 /* flow: src=2001:db8::1 dst=2001:db8::2 sport=40000 dport=5201 */
 #include "corpus.h"
