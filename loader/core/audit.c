@@ -140,9 +140,10 @@ static void doubts(struct bt_audit_result *res, const struct bt_judge *j,
 	if (empty)
 		unknown(res, "its map %s is empty: what a match would bring about was not seen",
 			empty);
-	else if (f->reads_next && !j->matters)
-		unknown(res, "it looks at the next header, but treats all packets alike with its "
-			     "maps as they are");
+	else if (f->by_proto && !j->matters)
+		unknown(res,
+			"it tells TCP from other protocols, but does the same for both with its "
+			"maps as they are");
 	if (f->calls_unknown)
 		unknown(res, "the kernel does not show which functions it calls");
 }

@@ -203,7 +203,9 @@ static bool as_large(const struct cell *c, enum way way, bool strict)
 	if (all_equal(c, way) || (strict && c->size == 1))
 		return false;
 	for (unsigned int i = 0; i < c->n; i++) {
-		if (c->plain[i].large && value(c, way, i) == h_value(c, way))
+		/* What the jumbo packet's run left alone may be what the long packet's run wrote. */
+		if (c->plain[i].large && value(c, way, i) == h_value(c, way) &&
+		    (c->h_new != c->h_old || c->new[i] == c->old[i]))
 			return true;
 	}
 	return false;

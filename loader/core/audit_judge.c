@@ -300,13 +300,7 @@ static int judge_round(struct bt_judge *j, const struct bt_class *c, const struc
 /* How often flows like this one have been compared in full. */
 static unsigned int alike(struct bt_judge *j, const struct bt_obs *o)
 {
-	__u64 kind = bt_obs_kind(o);
-
-	if (!j->first_kind)
-		j->first_kind = kind;
-	if (kind != j->first_kind)
-		j->matters = true;
-	kind ^= (__u64)o->run.packet.flow.family * 0x9e3779b97f4a7c15ull;
+	__u64 kind = bt_obs_kind(o) ^ (__u64)o->run.packet.flow.family * 0x9e3779b97f4a7c15ull;
 
 	for (unsigned int i = 0; i < j->n_kinds; i++) {
 		if (j->kinds[i].kind == kind)
@@ -365,16 +359,24 @@ int bt_judge_class(struct bt_judge *j, const struct bt_class *c)
 
 int bt_judge_udp(struct bt_judge *j, const struct bt_flow *flow)
 {
-	const struct bt_class c = { .flow = flow, .udp = true };
-	struct bt_obs o = {};
+	struct bt_class c = { .flow = flow, .flags = BT_TCP_PSH | BT_TCP_ACK };
+	struct round r __cleanup(round_free) = { .snapshot = true };
+	struct bt_diff d;
 	int err = bt_maps_mark(j->maps);
 
+	for (unsigned int i = 0; i < 3 && !err; i++)
+		err = plain(j, &c, &r, i & 1 ? LEN_B : LEN_A);
+	c.udp = true;
 	if (!err)
-		err = observe(j, &c, BT_SHAPE_PLAIN, LEN_A, true, &o);
-	if (!err)
-		alike(j, &o);
-	bt_events_free(&o.events);
-	return err;
+		err = observe(j, &c, BT_SHAPE_PLAIN, LEN_B, true, &r.jumbo[0]);
+	c.udp = false;
+	for (unsigned int i = 0; i < 2 && !err; i++)
+		err = plain(j, &c, &r, i & 1 ? LEN_B : LEN_A);
+	if (err)
+		return err;
+	bt_compare(r.plain, r.n_plain, &r.jumbo[0], false, !j->opts->class_id, j->maps, &d);
+	j->matters |= d.verdict >= BT_VERDICT_MISREADS;
+	return 0;
 }
 
 /* Which forms this kernel makes: from its types, since vendors port both ways. Without BTF: all of them. */

@@ -25,14 +25,13 @@ struct bt_judge {
 	const struct bt_audit_opts *opts;
 	struct bt_audit_result *res;
 	unsigned int seq, classes;
-	bool matters; /* plain packets were not all treated alike */
+	bool matters; /* UDP is not treated as TCP is */
 	bool redirected; /* a run ended with TC_ACT_REDIRECT */
 	struct {
 		__u64 kind;
 		unsigned int times;
 	} kinds[BT_KINDS_MAX];
 	unsigned int n_kinds;
-	__u64 first_kind;
 };
 
 /* Runs a UDP packet of the flow, to see whether the protocol matters. */

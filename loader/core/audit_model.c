@@ -152,6 +152,8 @@ static bool byte_alike(const struct bt_obs *plain, unsigned int n, const struct 
 		same_value &= plain[i].run.out[at] == plain[0].run.out[at];
 		hit |= plain[i].run.out[at] == h->run.out[to];
 	}
+	if (!writers && !wrote(h, to))
+		return true;
 	if (own_to_form(h, at))
 		return writers ? writers < n || wrote(h, to) : !wrote(h, to);
 	if (same_value || !writers)

@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/filter.h>
+#include <netinet/in.h>
 #include <string.h>
 
 #define BT_NEXTHDR_OFF 20 /* of IPv6, from the Ethernet header on */
@@ -121,11 +122,30 @@ static bool is_call(const struct bpf_insn *i)
 	return i->code == (BPF_JMP | BPF_CALL) && i->src_reg != BPF_PSEUDO_CALL;
 }
 
+static bool jumped_to(const struct image *im, unsigned int at)
+{
+	for (unsigned int i = 0; i < im->n; i++) {
+		const struct bpf_insn *in = &im->insns[i];
+		__u8 class = BPF_CLASS(in->code), op = BPF_OP(in->code);
+
+		if (in->code == (BPF_LD | BPF_IMM | BPF_DW)) {
+			i++;
+			continue;
+		}
+		if ((class != BPF_JMP && class != BPF_JMP32) || op == BPF_CALL || op == BPF_EXIT)
+			continue;
+		/* a jump by 32 bits has its distance in imm */
+		if (i + 1 + (in->code == (BPF_JMP32 | BPF_JA) ? in->imm : in->off) == at)
+			return true;
+	}
+	return false;
+}
+
 /* Is R1 at instruction @at a constant set shortly before, on the same straight line? */
 static bool const_arg1(const struct image *im, unsigned int at, __s32 *val)
 {
-	for (unsigned int back = 0; back < 16 && at-- > 0; back++) {
-		const struct bpf_insn *i = &im->insns[at];
+	for (unsigned int back = 0; back < 16 && at > 0 && !jumped_to(im, at); back++) {
+		const struct bpf_insn *i = &im->insns[--at];
 		__u8 class = BPF_CLASS(i->code);
 
 		if (class == BPF_JMP || class == BPF_JMP32)
@@ -192,9 +212,12 @@ static bool cond_jump(const struct bpf_insn *i)
 static void scan_compare(struct bt_prog_facts *f, const struct bpf_insn *i)
 {
 	__u16 v = i->imm, swapped = __builtin_bswap16(v);
+	__u8 op = BPF_OP(i->code);
 
 	if (BPF_SRC(i->code) != BPF_K || i->imm <= 0 || i->imm > 0xffff)
 		return;
+	if ((op == BPF_JEQ || op == BPF_JNE) && (v == IPPROTO_TCP || v == IPPROTO_UDP))
+		f->by_proto = true;
 	/* protocol numbers, EtherTypes and header lengths are no ports */
 	if (v < 20 || v == 58 || v == 0x86dd || v == 0xdd86 || v == 0x0800 || v == 0x0008)
 		return;
@@ -213,7 +236,7 @@ static void scan_branch(struct scan *s, unsigned int at)
 	    load->src_reg == BPF_REG_10)
 		return;
 	s->branches++;
-	s->f->reads_next = true;
+	s->f->by_proto = true;
 	for (unsigned int i = at + 1; i < im->n && i < at + 12; i++) {
 		const struct bpf_insn *in = &im->insns[i];
 

@@ -28,7 +28,7 @@ struct bt_prog_facts {
 	/* 16-bit constants that it compares with, as numbers and byte-swapped: may be ports */
 	__u16 ports[BT_PROG_PORTS];
 	unsigned int n_ports;
-	bool reads_next; /* a load of the IPv6 next header was found: what it does hangs on the protocol */
+	bool by_proto; /* it seems to tell TCP from other protocols */
 	/* "file.c:12: the line" of the branch on the IPv6 next header, if there is just one; or "" */
 	char branch[256];
 };
