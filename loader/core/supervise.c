@@ -141,8 +141,8 @@ static void keep_only(int a, int b)
 {
 	int lo = a < b ? a : b, hi = a < b ? b : a, null;
 
-	if (lo < 3)
-		lo = hi;
+	if (lo < 0)
+		lo = hi; /* there is no report */
 	if (lo > 3)
 		close_range(3, (unsigned int)lo - 1, 0);
 	if (hi > lo + 1)
@@ -153,10 +153,7 @@ static void keep_only(int a, int b)
 		return;
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
-	if (fcntl(STDERR_FILENO, F_GETFD) < 0)
-		dup2(null, STDERR_FILENO);
-	if (null > STDERR_FILENO)
-		close(null);
+	close(null); /* it is above them: all three are open */
 }
 
 /* Can we look into the loader? Better found out now than at its first load. */
@@ -321,11 +318,25 @@ static int handshake(int sock)
 	return hear(sock, &m);
 }
 
+/* The command may be started with standard files closed: what is opened here must not take their
+ * numbers. What fills them goes away when the command is executed.
+ */
+static void fill_standard_files(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	cleanup_fd(&fd);
+}
+
 int bt_supervise_start(const struct bt_supervise_opts *opts)
 {
 	struct bt_supervisor s = { .opts = *opts, .procfs = -1, .listener = -1, .cmd = -1 };
 	int sock[2], err;
 
+	fill_standard_files();
 	err = bt_report_open(&s.report, opts->report);
 	if (err)
 		return err;

@@ -246,16 +246,21 @@ static void on_alarm(int sig)
 	alarms++;
 }
 
+/* A load of many times the timer's period: were the call restarted by each signal, it would never end. */
 static int signals(void)
 {
 	struct sigaction sa = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
 	struct itimerval every = { { 0, 100 }, { 0, 100 } };
-	int map = raw_array(), first = -1;
+	static struct bpf_insn insns[20000];
+	unsigned int n = sizeof(insns) / sizeof(insns[0]);
+	int first = -1;
 
+	for (unsigned int i = 0; i < n; i++)
+		insns[i] = ret0[i == n - 1];
 	sigaction(SIGALRM, &sa, NULL);
 	setitimer(ITIMER_REAL, &every, NULL);
-	for (int i = 0; i < 200; i++) {
-		int prog = raw_counter(map, 0);
+	for (int i = 0; i < 20; i++) {
+		int prog = raw_load(BPF_PROG_TYPE_SCHED_CLS, insns, n, "long_one");
 
 		/* A load that was done twice leaves a descriptor behind and moves the next one. */
 		first = first < 0 ? prog : first;
