@@ -375,24 +375,31 @@ static int refused(struct load *l, int err)
 {
 	struct bt_twin_report *rep = l->rep;
 	char name[64];
-	bool failed;
-	int fd;
 
 	rep->status = BT_TWIN_REFUSED;
-	bt_insn_source(l->attr.prog_btf_fd, (const void *)(unsigned long)l->attr.line_info,
-		       l->attr.line_info_cnt, l->attr.line_info_rec_size, rep->reason.insn,
-		       rep->source, sizeof(rep->source));
 	snprintf(rep->text, sizeof(rep->text), "no twin for %s: %s%s%s%s",
 		 called(rep, name, sizeof(name)), rep->reason.text, rep->source[0] ? " (" : "",
 		 rep->source, rep->source[0] ? ")" : "");
-	/* What looks broken to the engine most often is to the verifier too, which says it better. */
-	if (rep->reason.why == BIGTCP_TWIN_BAD_INPUT) {
+	return without_twin(l, err);
+}
+
+static int refused_by_engine(struct load *l, int err)
+{
+	struct bt_twin_report *rep = l->rep;
+	bool failed;
+	int fd;
+
+	/* What has no twin may not load at all, and then the verifier says better why. */
+	if (l->policy == BT_REFUSED_FAIL) {
 		fd = try_original(l, &failed);
 		if (failed)
 			return fd;
 		close(fd);
 	}
-	return without_twin(l, err);
+	bt_insn_source(l->attr.prog_btf_fd, (const void *)(unsigned long)l->attr.line_info,
+		       l->attr.line_info_cnt, l->attr.line_info_rec_size, rep->reason.insn,
+		       rep->source, sizeof(rep->source));
+	return refused(l, err);
 }
 
 static void refuse(struct load *l, enum bigtcp_twin_why why, const char *text)
@@ -439,7 +446,7 @@ static int load_twin(struct load *l)
 	if (!err)
 		err = make_twin(l, l->opts.direct);
 	if (err == -ENOTSUP || err == -EINVAL)
-		return refused(l, err);
+		return refused_by_engine(l, err);
 	if (err) {
 		l->rep->status = BT_TWIN_SYSTEM;
 		system_text(l->rep, " as a twin", err);

@@ -402,6 +402,16 @@ refused_large()
 	unchanged fails 2 "too complex" timeout 60 "$BIGTCP" attach v0 ingress "$BAD" --prog endless
 }
 
+# The original takes the verifier more than half of what it is willing to walk, the twin twice that.
+refused_twin()
+{
+	unchanged fails 3 "accepts program half but not its twin: it is too complex.*--refused=plain" \
+		bt attach v0 ingress "$BAD" --prog half &&
+		bt attach v0 ingress "$BAD" --prog half --refused=plain >"$tmp/stdout" 2>"$tmp/stderr" &&
+		grep -q 'bigtcp: .*accepts program half but not its twin' "$tmp/stderr" &&
+		grep -q 'loaded unchanged (verifier)' "$tmp/stdout"
+}
+
 refused_json()
 {
 	bt -j attach v0 ingress "$BAD" --prog unsafe >"$tmp/json" 2>"$tmp/stderr"
@@ -687,6 +697,7 @@ t no_device "no such device"
 t vanishing "a device that vanishes meanwhile"
 t refused_program "the verifier refuses the program: the end of its log"
 t refused_large "the verifier gives up: no megabytes of log"
+t refused_twin "the verifier refuses only the twin: exit status 3, or the original and a note"
 t refused_json "the verifier's refusal in JSON"
 t no_twin "no twin: exit status 3, or the original and a note"
 t full_disk "output that cannot be written"

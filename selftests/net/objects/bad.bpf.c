@@ -23,19 +23,31 @@ int unsafe(struct __sk_buff *skb)
 	return *(volatile __u8 *)(long)skb->data;
 }
 
-/* More paths than a verifier walks: the bits of an unknown value decide, and all are remembered. */
-SEC("tc")
-int endless(struct __sk_buff *skb)
+static __always_inline int walk(struct __sk_buff *skb, int rounds)
 {
 	volatile __u32 seen[16] = { 0 };
 	__u32 bits = skb->hash, sum = 0;
 
-	for (int i = 0; i < 100000; i++) {
+	for (int i = 0; i < rounds; i++) {
 		if (bpf_get_prandom_u32() & 1)
 			sum += i ^ bits;
 		seen[i & 15] = sum;
 	}
 	return seen[bits & 15] & 1;
+}
+
+/* More instructions than a verifier walks. */
+SEC("tc")
+int endless(struct __sk_buff *skb)
+{
+	return walk(skb, 100000);
+}
+
+/* Fewer, but the twin has two of it. */
+SEC("tc")
+int half(struct __sk_buff *skb)
+{
+	return walk(skb, 36000);
 }
 
 SEC("xdp")
