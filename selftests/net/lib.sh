@@ -35,6 +35,9 @@ net_private()
 	mount -t tmpfs tmp /mnt || net_die "no tmpfs for /mnt"
 	mount -t bpf bpf /sys/fs/bpf || net_die "no bpffs"
 	export tmp=/mnt
+	# Copies, which nobody builds anew while they are used.
+	cp "$BIGTCP" "$TRAFFIC" $tmp/ || net_die "run make first"
+	BIGTCP=$tmp/$(basename "$BIGTCP") TRAFFIC=$tmp/traffic
 	ip link set lo up
 	# The first process of a PID namespace ignores signals that it has no trap for.
 	trap 'exit 143' TERM
@@ -163,20 +166,25 @@ net_retrans()
 	net_counters "$1" | awk '$1 == "TcpRetransSegs" { print $2 }'
 }
 
-# twin_state PROG_ID FIELD: a field of the twin's state map (include/bigtcp/twin.h): jumbo or lost.
-# Nothing if the program is no twin.
-twin_state()
+# twin_map PROG_ID: the id of the twin's state map (include/bigtcp/twin.h); nothing if it is no twin.
+twin_map()
 {
 	local m
 
 	for m in $(bpftool -j prog show id "$1" | jq -r '.map_ids[]?'); do
 		[ "$(bpftool -j map show id "$m" | jq -r .name)" = bigtcp_twin ] || continue
-		# Two words of 32 bits, two of 64; bytes in the host's (little-endian) order.
-		bpftool -j map dump id "$m" | jq -r --arg f "$2" '
-			def num: reduce (reverse[] | ltrimstr("0x") | explode
-				| reduce .[] as $c (0; . * 16 + ($c | if . > 96 then . - 87
-					else . - 48 end))) as $b (0; . * 256 + $b);
-			.[0].value[if $f == "jumbo" then 8 else 16 end:][:8] | num'
+		echo "$m"
 		return
 	done
+}
+
+# twin_state MAP_ID: "JUMBO LOST", its two counters
+twin_state()
+{
+	# Two words of 32 bits, two of 64; bytes in the host's (little-endian) order.
+	bpftool -j map dump id "$1" | jq -r '
+		def hex: ltrimstr("0x") | explode
+			| reduce .[] as $c (0; . * 16 + ($c | if . > 96 then . - 87 else . - 48 end));
+		def num: reduce (reverse[] | hex) as $b (0; . * 256 + $b);
+		.[0].value | "\(.[8:16] | num) \(.[16:24] | num)"'
 }
