@@ -92,6 +92,16 @@ static void check_maps(struct pair *p, __u64 s, unsigned long n)
 		     (unsigned long long)s, n, err < 0 ? strerror(-err) : why);
 }
 
+/* Per-CPU maps: both programs must run on one CPU. Which one is left to the scheduler, once. */
+static void stay_on_this_cpu(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(sched_getcpu(), &set);
+	cr_assert_eq(sched_setaffinity(0, sizeof(set), &set), 0);
+}
+
 ParameterizedTestParameters(prop, twin_equals_original)
 {
 	return made_programs();
@@ -112,6 +122,7 @@ ParameterizedTest(struct param *par, prop, twin_equals_original, .timeout = 600)
 	int err;
 
 	cr_assert_eq(unshare(CLONE_NEWNET), 0, "no private network namespace: %s", strerror(errno));
+	stay_on_this_cpu();
 	err = pair_open(&p, &par->st, "16", &opts, why, sizeof(why));
 	cr_assert_eq(err, 0, "%s: %s", par->st.prog, why);
 	cr_log_info("%s: %lu packets, seed %llu%s%s", par->st.prog, packets, (unsigned long long)s,
