@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# `make install` into a folder: the command runs from there, a program builds against the library
+# by pkg-config, a BPF program includes the headers, and uninstall takes everything away again.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 130' INT TERM
+n=0
+failed=0
+
+check() { # NAME COMMAND...: one TAP line
+	name=$1
+	shift
+	n=$((n + 1))
+	if "$@" >"$dir/log" 2>&1; then
+		echo "ok $n - $name"
+	else
+		echo "not ok $n - $name"
+		sed 's/^/# /' "$dir/log" | tail -n 20
+		failed=1
+	fi
+}
+
+cat >"$dir/user.c" <<'EOF'
+#include <bigtcp/twin.h>
+#include <stdio.h>
+
+int main(void)
+{
+	const struct bpf_insn prog[] = { { .code = 0xb7 }, { .code = 0x95 } };
+	struct bigtcp_twin_prog p = { .type = BPF_PROG_TYPE_SCHED_CLS, .insns = prog, .insn_cnt = 2 };
+	struct bigtcp_twin_opts o = { .sz = sizeof(o) };
+	struct bigtcp_twin t;
+	int err = bigtcp_twin_make(&p, &o, &t, NULL);
+
+	if (!err)
+		printf("%u instructions\n", t.insn_cnt);
+	bigtcp_twin_free(&t);
+	return err ? 1 : 0;
+}
+EOF
+cat >"$dir/prog.bpf.c" <<'EOF'
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bigtcp/parse.bpf.h>
+
+SEC("tc") int prog(struct __sk_buff *skb)
+{
+	struct bigtcp_pkt pkt;
+
+	return bigtcp_parse_skb(skb, &pkt) ? 0 : pkt.l4_proto;
+}
+EOF
+
+root=$dir/root
+prefix=$root/usr
+build_user() {
+	flags=$(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --define-variable=prefix="$prefix" \
+		--define-variable=libdir="$prefix/lib" --define-variable=includedir="$prefix/include" \
+		--cflags --libs bigtcp) || return 1
+	# shellcheck disable=SC2086 # flags are words
+	cc -Wall -Werror "$dir/user.c" $flags -o "$dir/user"
+}
+run_user() {
+	LD_LIBRARY_PATH="$prefix/lib" "$dir/user"
+}
+build_bpf() {
+	clang-16 -target bpf -mcpu=v3 -O2 -g -Wall -Werror -I"$prefix/include" \
+		-I"/usr/include/$(cc -print-multiarch)" -c "$dir/prog.bpf.c" -o "$dir/prog.bpf.o"
+}
+version_runs() {
+	"$prefix/bin/bigtcp" version
+}
+nothing_left() {
+	left=$(find "$root" ! -type d)
+	[ -z "$left" ] || { echo "$left" && false; }
+}
+
+check "make install" make -s install DESTDIR="$root" PREFIX=/usr
+check "the installed command runs" version_runs
+check "a program builds by pkg-config" build_user
+check "and makes a twin" run_user
+check "a BPF program builds with the headers" build_bpf
+check "make uninstall" make -s uninstall DESTDIR="$root" PREFIX=/usr
+check "leaves nothing" nothing_left
+exit $failed
