@@ -223,8 +223,7 @@ static int supervisor(struct bt_supervisor *s, pid_t cmd, int sock, int cmd_sock
 		return 1;
 	say(sock, 0, 0);
 	close(sock);
-	bt_supervise_loop(s);
-	return 0;
+	return bt_supervise_loop(s) != 0;
 }
 
 /* --- the loader's side ----------------------------------------------------------------------- */

@@ -37,7 +37,9 @@ struct bt_supervisor {
 	int cmd; /* pidfd of the process that was started in our caller's place */
 };
 
-/* Answers calls until no process has the filter any more. */
-void bt_supervise_loop(struct bt_supervisor *s);
+/* Answers calls until no process has the filter any more; then the process should exit, with
+ * what threads it has. -errno if it cannot begin.
+ */
+int bt_supervise_loop(struct bt_supervisor *s);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The supervisor at work: takes load calls from the filter's listener, a thread for each. */
+/* The supervisor at work: threads that take load calls from the filter's listener. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
@@ -17,11 +17,11 @@
 #include "core/supervise_int.h"
 
 /* Loads at a time. More wait in the kernel; no load waits for another, so nothing can hang on it. */
-#define MAX_WORKERS 8
+#define WORKERS 8
 
-static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t worker_done = PTHREAD_COND_INITIALIZER;
-static unsigned int workers;
+/* Newer than linux-libc-dev 6.1: the caller's wake-up of us, and ours of it, hand over the CPU (6.6). */
+#define NOTIF_SET_FLAGS	   SECCOMP_IOW(4, __u64)
+#define NOTIF_SYNC_WAKE_UP 1UL
 
 struct job {
 	struct bt_supervisor *s;
@@ -149,45 +149,6 @@ static void handle(const struct job *j)
 	bt_remote_close(&r);
 }
 
-static void *work(void *arg)
-{
-	struct job *j = arg;
-
-	handle(j);
-	free(j);
-	pthread_mutex_lock(&workers_lock);
-	workers--;
-	pthread_cond_signal(&worker_done);
-	pthread_mutex_unlock(&workers_lock);
-	return NULL;
-}
-
-static void wait_workers(unsigned int at_most)
-{
-	pthread_mutex_lock(&workers_lock);
-	while (workers > at_most)
-		pthread_cond_wait(&worker_done, &workers_lock);
-	pthread_mutex_unlock(&workers_lock);
-}
-
-static void start_worker(struct job *j)
-{
-	pthread_attr_t attr;
-	pthread_t thread;
-	int err;
-
-	wait_workers(MAX_WORKERS - 1);
-	pthread_mutex_lock(&workers_lock);
-	workers++;
-	pthread_mutex_unlock(&workers_lock);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	err = pthread_create(&thread, &attr, work, j);
-	pthread_attr_destroy(&attr);
-	if (err)
-		work(j); /* no thread to be had: one at a time, then */
-}
-
 /* A kernel newer than our headers may have longer structures. */
 static size_t notif_size(void)
 {
@@ -199,28 +160,35 @@ static size_t notif_size(void)
 	return sizes.seccomp_notif;
 }
 
-static void take_call(struct bt_supervisor *s, struct seccomp_notif *n, size_t size)
+/*
+ * Each worker waits in NOTIF_RECV for a call of its own. There the kernel, in some versions, leaves it for ever
+ * when the last process with the filter is gone; the main thread sees that and ends us all.
+ */
+static void *work(void *arg)
 {
-	struct job *j;
+	struct bt_supervisor *s = arg;
+	size_t size = notif_size();
+	struct seccomp_notif *n = malloc(size);
 
-	memset(n, 0, size); /* the kernel wants it so */
-	/* ENOENT: the caller was killed, or a signal took it out of the call, before we came. */
-	if (ioctl(s->listener, SECCOMP_IOCTL_NOTIF_RECV, n))
-		return;
-	j = malloc(sizeof(*j));
-	if (!j) {
-		answer_error(&(struct job){ .s = s, .id = n->id }, -ENOMEM);
-		return;
+	while (n) {
+		memset(n, 0, size); /* the kernel wants it so */
+		if (ioctl(s->listener, SECCOMP_IOCTL_NOTIF_RECV, n)) {
+			/* The caller was killed, or a signal took it out of the call, before we came. */
+			if (errno == ENOENT || errno == EINTR)
+				continue;
+			break;
+		}
+		handle(&(struct job){
+			.s = s,
+			.id = n->id,
+			.tid = (pid_t)n->pid,
+			.addr = n->data.args[1],
+			.size = (__u32)n->data.args[2],
+			.start_ns = now_ns(),
+		});
 	}
-	*j = (struct job){
-		.s = s,
-		.id = n->id,
-		.tid = (pid_t)n->pid,
-		.addr = n->data.args[1],
-		.size = (__u32)n->data.args[2],
-		.start_ns = now_ns(),
-	};
-	start_worker(j);
+	/* Rather than have loaders wait for us for ever: with us goes the listener, and bpf() fails. */
+	_exit(1);
 }
 
 /* The command is gone: who reads its stderr must not wait for what it left running. */
@@ -234,23 +202,39 @@ static void leave_stderr(void)
 	}
 }
 
-void bt_supervise_loop(struct bt_supervisor *s)
+static int start_workers(struct bt_supervisor *s)
 {
-	struct pollfd fds[] = { { s->listener, POLLIN, 0 }, { s->cmd, POLLIN, 0 } };
-	size_t size = notif_size();
-	struct seccomp_notif *n __free = malloc(size);
+	int started = 0, err = 0;
 
-	while (n) {
+	for (int i = 0; i < WORKERS; i++) {
+		pthread_t thread;
+
+		err = pthread_create(&thread, NULL, work, s);
+		started += !err;
+	}
+	return started ? 0 : -err;
+}
+
+int bt_supervise_loop(struct bt_supervisor *s)
+{
+	struct pollfd fds[] = { { s->listener, 0, 0 }, { s->cmd, POLLIN, 0 } };
+	int err;
+
+	ioctl(s->listener, NOTIF_SET_FLAGS, NOTIF_SYNC_WAKE_UP);
+	err = start_workers(s);
+	if (err)
+		return err;
+	for (;;) {
 		if (poll(fds, 2, -1) < 0)
 			continue;
 		if (fds[1].revents) {
 			leave_stderr();
 			fds[1].fd = -1;
 		}
-		if (fds[0].revents & POLLIN)
-			take_call(s, n, size);
-		else if (fds[0].revents)
+		if (fds[0].revents)
 			break; /* POLLHUP: the last process with the filter is gone */
 	}
-	wait_workers(0);
+	/* A load in progress is for nobody any more; a line of the report is still written whole. */
+	pthread_mutex_lock(&s->report.lock);
+	return 0;
 }

@@ -466,7 +466,8 @@ cost()
 	done
 	a=$(median <"$tmp/a") b=$(median <"$tmp/b") c=$(median <"$tmp/c") d=$(median <"$tmp/d")
 	echo "# a load of 11 instructions: $((a / 1000)) us alone, $((b / 1000)) us supervised: $(((b - a) / 1000)) us added"
-	echo "# of these $(jq .ns "$tmp/r" | median | awk '{ print int($1 / 1000) }') us to make and load the twin"
+	echo "# of these, medians: $(jq .total_ns "$tmp/r" | median | awk '{ print int($1 / 1000) }') us in the supervisor," \
+		"$(jq .ns "$tmp/r" | median | awk '{ print int($1 / 1000) }') us of them to make and load the twin"
 	echo "# another system call: $c ns alone, $d ns supervised"
 	# A load may cost milliseconds; other calls nothing that two runs on a shared host do not differ by.
 	[ $((b - a)) -lt 20000000 ] && [ $((d * 10)) -lt $((c * 20)) ]
