@@ -438,7 +438,8 @@ report_disk_full()
 	local ret=$?
 
 	jq -e . "$tmp/small/r" >/dev/null || ret=1 # whole lines only
-	umount "$tmp/small"
+	# Lazily: the supervisor may have the report open for a moment more.
+	umount -l "$tmp/small"
 	cat "$tmp/err"
 	[ $ret = 0 ] && [ "$(grep -c 'report is not complete' "$tmp/err")" = 1 ]
 }
