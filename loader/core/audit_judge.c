@@ -27,9 +27,9 @@
 
 /* Flows that do the same as two others are compared by verdict and packet only. */
 #define ALIKE_MAX 2
-/* A difference has to come again this many times: others use a live program's maps. */
+/* A difference has to come again this many times; in maps that others use too, more often. */
 #define AGAIN	   1
-#define AGAIN_LIVE 3
+#define AGAIN_LIVE 2
 #define MEM_TRIES  5
 
 static int run(struct bt_judge *j, const struct bt_packet *p, struct bt_run *r)
@@ -121,6 +121,13 @@ static int plain(struct bt_judge *j, const struct bt_class *c, struct round *r, 
 	return err;
 }
 
+static enum bt_audit_form form_of(const struct bt_class *c, unsigned int i)
+{
+	if (c->flow->family == AF_INET)
+		return BT_AUDIT_IPV4;
+	return i ? BT_AUDIT_LEN0 : BT_AUDIT_HBH;
+}
+
 /* The jumbo forms of a family: index 0 is HBH (IPv6), 1 is length 0. */
 static int jumbo(struct bt_judge *j, const struct bt_class *c, struct round *r, unsigned int i)
 {
@@ -134,7 +141,7 @@ static int jumbo(struct bt_judge *j, const struct bt_class *c, struct round *r, 
 	if (err)
 		return err;
 	r->has_jumbo[i] = true;
-	if (!lifts || !r->snapshot)
+	if (!lifts || !r->snapshot || !j->res->forms[form_of(c, i)].counts)
 		return 0;
 	/* Longer ones are tried, but a kernel may have no memory in one piece for them. */
 	r->has_far[i] = !observe(j, c, shape, LEN_FAR, r->snapshot, &r->far[i]);
@@ -187,13 +194,6 @@ static void worse(struct bt_judge *j, struct bt_audit_form_result *f, const stru
 	}
 }
 
-static enum bt_audit_form form_of(const struct bt_class *c, unsigned int i)
-{
-	if (c->flow->family == AF_INET)
-		return BT_AUDIT_IPV4;
-	return i ? BT_AUDIT_LEN0 : BT_AUDIT_HBH;
-}
-
 /* The worst difference of one form in one round. */
 static void judge_form(const struct bt_judge *j, const struct round *r, unsigned int i,
 		       struct bt_diff *worst, struct bt_packet *p)
@@ -244,7 +244,7 @@ static bool busy(struct bt_judge *j)
 static int confirm(struct bt_judge *j, const struct bt_class *c, unsigned int i, struct bt_diff *d,
 		   struct bt_packet *p)
 {
-	unsigned int times = j->opts->live ? AGAIN_LIVE : AGAIN;
+	unsigned int times = j->opts->live && d->in_map ? AGAIN_LIVE : AGAIN;
 	struct bt_diff again = *d;
 	int err;
 
