@@ -206,6 +206,8 @@ map_pins()
 {
 	mkdir /sys/fs/bpf/d || return 1
 	unchanged fails 2 "no such directory" bt load "$tmp/core.o" --pin /sys/fs/bpf/d/none/t &&
+		unchanged fails 2 "is not at|needs tcx" \
+			bt attach v0 ingress "$tmp/core.o" --place=before:4000000000 &&
 		bt load "$tmp/core.o" --pin /sys/fs/bpf/t && [ -e /sys/fs/bpf/bt_by_name ] &&
 		unchanged fails 2 "something already" bt load "$tmp/core.o" --pin /sys/fs/bpf/t
 	local ret=$?
