@@ -35,16 +35,23 @@ static void lookup_buf(struct rewrite *w, __u8 reg, __u32 none)
 	buf_put(&w->b, MOV64_REG(reg, BPF_REG_0));
 }
 
-/* At @short_pkt: make the headers linear once, then go to @again; @giveup the second time. */
-static void pull_once(struct rewrite *w, __u8 tried, __u32 short_pkt, __u32 again, __u32 giveup)
+/*
+ * Makes the headers linear if they are not, with R6 = ctx. The move looks again and gives up by itself: a
+ * loop here would need CAP_PERFMON to pass the verifier.
+ */
+static void pull_headers(struct rewrite *w)
 {
-	buf_bind(&w->b, short_pkt);
-	buf_jmp_imm(&w->b, BPF_JNE, tried, 0, giveup);
-	buf_put(&w->b, MOV64_IMM(tried, 1));
-	buf_put(&w->b, MOV64_REG(BPF_REG_1, BPF_REG_6));
-	buf_put(&w->b, MOV64_IMM(BPF_REG_2, SHIFT_LINEAR));
-	buf_put(&w->b, CALL_HELPER(BPF_FUNC_skb_pull_data));
-	buf_ja(&w->b, again);
+	struct buf *b = &w->b;
+	__u32 linear = buf_label(b);
+
+	buf_put(b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_6, SKB(data)));
+	buf_put(b, LDX_MEM(BPF_W, BPF_REG_3, BPF_REG_6, SKB(data_end)));
+	buf_put(b, ALU64_IMM(BPF_ADD, BPF_REG_2, SHIFT_LINEAR));
+	buf_jmp_reg(b, BPF_JLE, BPF_REG_2, BPF_REG_3, linear);
+	buf_put(b, MOV64_REG(BPF_REG_1, BPF_REG_6));
+	buf_put(b, MOV64_IMM(BPF_REG_2, SHIFT_LINEAR));
+	buf_put(b, CALL_HELPER(BPF_FUNC_skb_pull_data));
+	buf_bind(b, linear);
 }
 
 void write_home_load(struct rewrite *w, struct home h, __u8 reg)
@@ -84,25 +91,18 @@ void write_jumbo(struct rewrite *w, __u32 jumbo)
 {
 	static const struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4, false };
 	struct buf *b = &w->b;
-	__u32 back = buf_label(b), again = buf_label(b), linear = buf_label(b);
-	__u32 short_pkt = buf_label(b);
+	__u32 back = buf_label(b), check = buf_label(b);
 
 	buf_bind(b, jumbo);
 	buf_put(b, MOV64_REG(BPF_REG_6, BPF_REG_1));
 	buf_put(b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_6, SKB(gso_size)));
-	buf_jmp_imm(b, BPF_JEQ, BPF_REG_2, 0, back);
-	buf_put(b, MOV64_IMM(BPF_REG_8, 0));
-	buf_bind(b, again);
-	buf_put(b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_6, SKB(data)));
-	buf_put(b, LDX_MEM(BPF_W, BPF_REG_3, BPF_REG_6, SKB(data_end)));
-	buf_put(b, ALU64_IMM(BPF_ADD, BPF_REG_2, SHIFT_LINEAR));
-	buf_jmp_reg(b, BPF_JLE, BPF_REG_2, BPF_REG_3, linear);
-	pull_once(w, BPF_REG_8, short_pkt, again, back);
+	buf_jmp_imm(b, BPF_JNE, BPF_REG_2, 0, check);
 	buf_bind(b, back);
 	buf_put(b, MOV64_REG(BPF_REG_1, BPF_REG_6));
 	buf_ja(b, label_plain(0));
 
-	buf_bind(b, linear);
+	buf_bind(b, check);
+	pull_headers(w);
 	if (w->pl->direct) {
 		shift_in_direct(b, w->opts, regs, back);
 	} else {
@@ -126,18 +126,16 @@ static void write_out_block(struct rewrite *w)
 {
 	static const struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4, false };
 	struct buf *b = &w->b;
-	__u32 again = buf_label(b), short_pkt = buf_label(b), lost = buf_label(b);
-	__u32 as_is = buf_label(b);
+	__u32 lost = buf_label(b), as_is = buf_label(b);
 
 	buf_put(b, MOV64_REG(BPF_REG_7, BPF_REG_0));
-	buf_put(b, MOV64_IMM(BPF_REG_8, 0));
-	if (!w->pl->direct)
+	pull_headers(w);
+	if (w->pl->direct) {
+		shift_out_direct(b, regs, lost, as_is);
+	} else {
 		lookup_buf(w, BPF_REG_9, lost);
-	buf_bind(b, again);
-	if (w->pl->direct)
-		shift_out_direct(b, regs, short_pkt, as_is);
-	else
-		shift_out_store(b, regs, BPF_REG_9, short_pkt, as_is, lost);
+		shift_out_store(b, regs, BPF_REG_9, lost, as_is, lost);
+	}
 	/* The kernel takes no jumbo header in a packet that the program made this short. */
 	if (!w->opts->any_len) {
 		buf_put(b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_6, SKB(len)));
@@ -146,7 +144,6 @@ static void write_out_block(struct rewrite *w)
 	buf_bind(b, as_is);
 	buf_put(b, MOV64_REG(BPF_REG_0, BPF_REG_7));
 	buf_put(b, EXIT());
-	pull_once(w, BPF_REG_8, short_pkt, again, lost);
 	buf_bind(b, lost);
 	write_lost(w);
 }
