@@ -31,8 +31,9 @@
 #define LEGACY_MAX 65536
 #define BYTES	   (16UL << 20) /* a transfer ends before that as soon as it has shown enough */
 #define ENOUGH	   4 /* jumbo packets that settle the matter */
-#define LOOK_MS	   800
-#define RUN_MS	   4000
+/* For when something is wrong: a look takes 0.1 s, and all of them 5 s on an emulated machine. */
+#define LOOK_MS 2000
+#define RUN_MS	20000
 /* A poll takes 64 packets at most: of 1500 bytes, GRO would rarely build 64 KiB from them. */
 #define GRO_MTU 9000
 
