@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -63,6 +64,16 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* CPU time of this process, both ends and what the kernel does in their context, seconds. */
+static double cpu_secs(void)
+{
+	struct rusage u = { 0 };
+
+	getrusage(RUSAGE_SELF, &u);
+	return u.ru_utime.tv_sec + u.ru_stime.tv_sec +
+	       (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
 /* splitmix64 */
@@ -304,7 +315,7 @@ static double gbps(const struct flow *f)
 	return f->in_time * 8.0 / (f->in_time_at - f->start + 1);
 }
 
-static bool report(const struct flow *flows, int n)
+static bool report(const struct flow *flows, int n, double cpu)
 {
 	bool ok = true, all = true;
 	double sum = 0;
@@ -314,8 +325,8 @@ static bool report(const struct flow *flows, int n)
 		all = all && complete(&flows[i]);
 		sum += gbps(&flows[i]);
 	}
-	printf("{\"gbps\":%.4f,\"ok\":%s,\"complete\":%s,\"flows\":[", sum, ok ? "true" : "false",
-	       all ? "true" : "false");
+	printf("{\"gbps\":%.4f,\"ok\":%s,\"complete\":%s,\"cpu_seconds\":%.6f,\"flows\":[", sum,
+	       ok ? "true" : "false", all ? "true" : "false", cpu);
 	for (int i = 0; i < n; i++) {
 		const struct flow *f = &flows[i];
 
@@ -396,6 +407,7 @@ int main(int argc, char **argv)
 		.port = 5201, .secs = 1, .drain = 5, .write_size = 128 << 10, .seed = 1
 	};
 	struct flow flows[2] = { { 0 } };
+	double cpu;
 	int fds[2];
 
 	if (parse(argc, argv, &cfg))
@@ -410,7 +422,8 @@ int main(int argc, char **argv)
 		if (!flows[i].pattern)
 			return 2;
 	}
+	cpu = cpu_secs();
 	if (run_flows(flows, cfg.both ? 2 : 1))
 		return 2;
-	return report(flows, cfg.both ? 2 : 1) ? 0 : 1;
+	return report(flows, cfg.both ? 2 : 1, cpu_secs() - cpu) ? 0 : 1;
 }

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a packet costs in a program, in its twin, and in the same program repaired at source: BPF_PROG_TEST_RUN
+ * with many repeats, the variants one after the other in each round, medians of the rounds and of the ratios
+ * within a round. CPU time of the thread is what is measured, so that other work on the host counts less. The
+ * programs are loaded anew a few times: where the kernel places a program's code in memory changes its speed.
+ */
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "core/packets.h"
+#include "core/twinload.h"
+
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#define MAX_ROUNDS 1001
+/* What the kernel takes as input for tc. As real packets' heads are, whatever their length. */
+#define PACKET_LEN 1514
+
+struct variant {
+	const char *name;
+	struct bt_object *obj;
+	int fd;
+	double ns[MAX_ROUNDS];
+};
+
+struct input {
+	__u8 data[PACKET_LEN];
+	struct __sk_buff ctx;
+};
+
+/* Ordinary packets: the program, its twin as it is loaded for real. Jumbo packets are test run packets with
+ * the header, so the twin for them is one that asks no packet for its length.
+ */
+enum { EMPTY, ORIG, TWIN, FIXED, JUMBO_TWIN, JUMBO_FIXED, VARIANTS };
+
+static struct variant variants[VARIANTS] = {
+	[EMPTY] = { .name = "empty" },
+	[ORIG] = { .name = "original" },
+	[TWIN] = { .name = "twin" },
+	[FIXED] = { .name = "fixed" },
+	[JUMBO_TWIN] = { .name = "jumbo-twin" },
+	[JUMBO_FIXED] = { .name = "jumbo-fixed" },
+};
+
+static double cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1e9 + ts.tv_nsec;
+}
+
+static int make_input(enum bt_shape shape, struct input *in)
+{
+	struct bt_packet p = { .shape = shape, .flags = BT_TCP_ACK, .len = PACKET_LEN };
+	int err;
+
+	memset(in, 0, sizeof(*in));
+	err = bt_flow_parse("src=2001:db8:1::1 dst=2001:db8:2::2 sport=40000 dport=5201", &p.flow);
+	if (err)
+		return err;
+	err = bt_packet_head(&p, in->data);
+	if (err < 0)
+		return err;
+	in->ctx.gso_size = 1428;
+	in->ctx.gso_segs = 1;
+	return 0;
+}
+
+/* ns a run; < 0: -errno, or the packet does not pass: a program that drops it early would be the fastest. */
+static double run(const struct variant *v, struct input *in, int repeat)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = in->data, .data_size_in = sizeof(in->data),
+		    .ctx_in = &in->ctx, .ctx_size_in = sizeof(in->ctx), .repeat = repeat);
+	double t0 = cpu_ns();
+	int err = bpf_prog_test_run_opts(v->fd, &opts);
+
+	if (!err && opts.retval)
+		err = -EBADMSG;
+	if (err) {
+		fprintf(stderr, "bench: %s: %s\n", v->name, strerror(-err));
+		return err;
+	}
+	return (cpu_ns() - t0) / repeat;
+}
+
+static int load_empty(void)
+{
+	static const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	return bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "empty", "GPL", insns, 2, NULL);
+}
+
+/* @what: FILE:PROG */
+static int load(struct variant *v, const char *what, bool plain, bool any_len)
+{
+	char *file __free = strdup(what);
+	char *colon = file ? strrchr(file, ':') : NULL;
+	struct bt_object_opts opts = { .plain = plain, .twin.any_len = any_len };
+	int err;
+
+	if (!colon)
+		return -EINVAL;
+	*colon = '\0';
+	opts.only = colon + 1;
+	err = bt_object_load(file, &opts, &v->obj);
+	if (err)
+		return err;
+	v->fd = bpf_program__fd(bt_object_prog(v->obj));
+	return 0;
+}
+
+static void unload_all(void)
+{
+	for (int i = 0; i < VARIANTS; i++) {
+		bt_object_free(variants[i].obj);
+		variants[i].obj = NULL;
+	}
+	if (variants[EMPTY].fd > 0)
+		close(variants[EMPTY].fd);
+	variants[EMPTY].fd = -1;
+}
+
+static int load_all(const char *orig, const char *fixed)
+{
+	unload_all();
+	variants[EMPTY].fd = load_empty();
+	if (variants[EMPTY].fd < 0)
+		return -errno;
+	if (load(&variants[ORIG], orig, true, false) || load(&variants[TWIN], orig, false, false) ||
+	    load(&variants[FIXED], fixed, true, false) ||
+	    load(&variants[JUMBO_TWIN], orig, false, true))
+		return -EINVAL;
+	variants[JUMBO_FIXED].fd = variants[FIXED].fd;
+	return 0;
+}
+
+static int measure(int first, int rounds, int repeat)
+{
+	struct input plain, jumbo;
+
+	if (make_input(BT_SHAPE_PLAIN, &plain) || make_input(BT_SHAPE_HBH, &jumbo))
+		return -EINVAL;
+	for (int r = first - 1; r < first + rounds; r++) { /* the first one warms up */
+		for (int i = 0; i < VARIANTS; i++) {
+			/* There and back, for what changes in the course of a round. */
+			struct variant *v = &variants[r & 1 ? VARIANTS - 1 - i : i];
+			struct input *in = v - variants < JUMBO_TWIN ? &plain : &jumbo;
+			double ns = run(v, in, repeat);
+
+			if (ns < 0)
+				return ns;
+			if (r >= first)
+				v->ns[r] = ns;
+		}
+	}
+	return 0;
+}
+
+static int cmp_double(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median(const double *values, int n)
+{
+	double v[MAX_ROUNDS];
+
+	memcpy(v, values, n * sizeof(*v));
+	qsort(v, n, sizeof(*v), cmp_double);
+	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+/* Median of (a - empty) / (b - empty) within a round: what the test run itself costs is in neither. */
+static double ratio(int a, int b, int n)
+{
+	double r[MAX_ROUNDS];
+
+	for (int i = 0; i < n; i++)
+		r[i] = (variants[a].ns[i] - variants[EMPTY].ns[i]) /
+		       (variants[b].ns[i] - variants[EMPTY].ns[i]);
+	return median(r, n);
+}
+
+/* Median of a - b within a round, ns. */
+static double diff(int a, int b, int n)
+{
+	double d[MAX_ROUNDS];
+
+	for (int i = 0; i < n; i++)
+		d[i] = variants[a].ns[i] - variants[b].ns[i];
+	return median(d, n);
+}
+
+static void print_variant(const struct variant *v, int rounds)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(v->fd, &info, &len))
+		memset(&info, 0, sizeof(info));
+	printf("\"%s\":{\"ns\":%.2f,\"net_ns\":%.2f,\"insns\":%u,\"jited_bytes\":%u,"
+	       "\"verified_insns\":%u},",
+	       v->name, median(v->ns, rounds), diff(v - variants, EMPTY, rounds),
+	       info.xlated_prog_len / 8, info.jited_prog_len, info.verified_insns);
+}
+
+static void print_all(int rounds, int repeat)
+{
+	printf("{\"rounds\":%d,\"repeat\":%d,\"packet_bytes\":%d,", rounds, repeat, PACKET_LEN);
+	for (int i = 0; i < VARIANTS; i++)
+		print_variant(&variants[i], rounds);
+	printf("\"twin_ordinary_extra_ns\":%.3f,\"twin_ordinary_ratio\":%.4f,"
+	       "\"fixed_ordinary_ratio\":%.4f,\"twin_jumbo_extra_ns\":%.3f,"
+	       "\"twin_jumbo_ratio\":%.4f,\"fixed_jumbo_ratio\":%.4f}\n",
+	       diff(TWIN, ORIG, rounds), ratio(TWIN, ORIG, rounds), ratio(FIXED, ORIG, rounds),
+	       diff(JUMBO_TWIN, ORIG, rounds), ratio(JUMBO_TWIN, ORIG, rounds),
+	       ratio(JUMBO_FIXED, ORIG, rounds));
+}
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: bench [-r ROUNDS] [-l LOADS] [-n REPEATS] ORIGINAL.o:PROG "
+			"FIXED.o:PROG\n");
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	int o, rounds = 15, loads = 7, repeat = 100000;
+
+	while ((o = getopt(argc, argv, "r:l:n:")) != -1) {
+		if (o == 'r')
+			rounds = atoi(optarg);
+		else if (o == 'l')
+			loads = atoi(optarg);
+		else if (o == 'n')
+			repeat = atoi(optarg);
+		else
+			return usage();
+	}
+	if (argc - optind != 2 || rounds < 1 || loads < 1 || rounds * loads > MAX_ROUNDS ||
+	    repeat < 1)
+		return usage();
+	for (int l = 0; l < loads; l++) {
+		if (load_all(argv[optind], argv[optind + 1])) {
+			fprintf(stderr, "bench: cannot load: %s\n",
+				bt_err_text() ? bt_err_text() : strerror(errno));
+			return 2;
+		}
+		if (measure(l * rounds, rounds, repeat))
+			return 2;
+	}
+	print_all(rounds * loads, repeat);
+	unload_all();
+	return 0;
+}
