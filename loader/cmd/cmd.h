@@ -25,6 +25,7 @@ struct bt_cmd {
 	 * out. Returns an enum bt_exit; when it is not 0 and bt_err() was called main prints that.
 	 */
 	int (*run)(int argc, char **argv);
+	const char *notes; /* what help says below the options; NULL: nothing */
 };
 
 /* Options every command takes (-j, -p, -v, -V, -h, -n, --dry-run), as main parsed them: their

@@ -29,6 +29,7 @@ static void json_cmd(const struct bt_cmd *cmd)
 	bt_print_str("name", NULL, cmd->name);
 	bt_print_str("args", NULL, cmd->args);
 	bt_print_str("help", NULL, cmd->help);
+	bt_print_str("notes", NULL, cmd->notes);
 	json_opts("options", cmd->opts);
 	bt_obj_close();
 }
@@ -102,6 +103,10 @@ static void text_cmd(const struct bt_cmd *cmd)
 	}
 	bt_text("\nOptions of every command:\n");
 	text_opts(bt_global_opts);
+	if (cmd->notes) {
+		bt_text("\n");
+		text_wrapped(0, cmd->notes);
+	}
 }
 
 static void text_tool(void)

@@ -15,6 +15,15 @@ enum { OPT_DRY_RUN = 0x10000 }; /* above what the commands use */
 
 struct bt_global bt_global;
 
+static const char exec_notes[] =
+	"The command takes bigtcp's place: same process id, signals and exit status. Its children are "
+	"followed. A supervisor, bigtcp-exec, stays until the last of them is gone; if it is killed, "
+	"their program loads fail with ENOSYS. It needs CAP_SYS_PTRACE, or the same user where the "
+	"kernel lets users trace their own processes. Loads have the loader's rights, not bigtcp's. "
+	"There is no exec inside exec. A program for a device of another network namespace gets "
+	"EOPNOTSUPP, a BPF token of another user namespace EPERM. What a light skeleton loads from "
+	"inside the kernel is not seen; the report says so.";
+
 const struct bt_cmd bt_cmds[] = {
 	{ "probe", "",
 	  "what this kernel does with jumbo packets, seen live, and what bigtcp can use",
@@ -28,7 +37,7 @@ const struct bt_cmd bt_cmds[] = {
 	{ "detach", "DEV ingress|egress", "take off what attach put there", detach_opts, false,
 	  cmd_detach },
 	{ "exec", "-- COMMAND ...", "run a loader; the programs it loads become twins", exec_opts,
-	  true, cmd_exec },
+	  true, cmd_exec, exec_notes },
 	{ "version", "", "version, libbpf's version, features", NULL, false, cmd_version },
 	{ "help", "[COMMAND]", "this help, or a command's", NULL, false, cmd_help },
 	{ NULL },
