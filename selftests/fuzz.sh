@@ -32,7 +32,7 @@ for src in selftests/fuzz/fuzz_*.c; do
 	# libFuzzer ends by itself; timeout is for the case that it does not.
 	timeout -k 5 $((seconds + 60)) "$OUT/fuzz/$name" -seed="$seed" -max_total_time="$seconds" \
 		-rss_limit_mb=1024 -max_len=8192 -timeout=10 -print_final_stats=1 -verbosity=0 \
-		-artifact_prefix="$OUT/fuzz/crash/$name-" "$@" >"$work/log" 2>&1 </dev/null
+		-artifact_prefix="$OUT/fuzz/crash/$name-" "$work/$name" >"$work/log" 2>&1 </dev/null
 	rc=$?
 	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$work/log")
 	# A fuzzer that ran nothing has shown nothing.
