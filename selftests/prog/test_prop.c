@@ -19,10 +19,14 @@
 #include "maps.h"
 #include "pair.h"
 
+/* Shorter than every jumbo packet of the generator: a header, a jumbo header, TCP. */
+#define MIN_LEN 80
+
 struct param {
 	struct statement st;
 	bool max_payload_len;
 	bool direct;
+	bool any_len;
 };
 
 static unsigned long env_number(const char *name, unsigned long dflt)
@@ -59,7 +63,8 @@ static struct criterion_test_params made_programs(void)
 			continue;
 		memset(&p[cnt], 0, sizeof(p[cnt]));
 		p[cnt].st = all[k];
-		/* both ways to move, and both lengths, come up across the corpus */
+		/* both ways to move, both lengths, both entries come up across the corpus */
+		p[cnt].any_len = k % 2;
 		p[cnt].direct = k % 3 == 2;
 		p[cnt].max_payload_len = k % 4 == 3;
 		cnt++;
