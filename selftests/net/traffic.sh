@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . selftests/net/lib.sh
 net_private "$0" "$@"
 
-n=0 bad=0
+n=0 bad=0 before=
 PINS=/sys/fs/bpf
 
 # result NAME WHAT-IS-WRONG
@@ -55,14 +55,16 @@ twin()
 	twin_map "$(bpftool -j prog show pinned "$dir/$prog" | jq .id)" >"$tmp/map_$prog"
 }
 
-# hook NS:DEV:HOOK:PROG
+# attach NS:DEV:HOOK:PROG; $legacy: --legacy for cls_bpf, or nothing
+legacy=
 attach()
 {
 	local h
 
 	IFS=: read -r -a h <<<"$1"
-	in_ns "${h[0]}" "$BIGTCP" attach "${h[1]}" "${h[2]}" --pinned "$(readlink "$tmp/twin_${h[3]}")" \
-		>"$tmp/log" 2>&1
+	# shellcheck disable=SC2086 # an option or none
+	in_ns "${h[0]}" "$BIGTCP" attach "${h[1]}" "${h[2]}" $legacy \
+		--pinned "$(readlink "$tmp/twin_${h[3]}")" >"$tmp/log" 2>&1
 }
 
 detach()
@@ -76,7 +78,7 @@ detach()
 # send [OPTION...]: a little traffic; result in $tmp/run and $gbps
 send()
 {
-	timeout 30 "$TRAFFIC" -c snd -s rcv -a $SERVER -t 0.6 "$@" >"$tmp/run" 2>"$tmp/err"
+	timeout 30 "$TRAFFIC" -c snd -s rcv -a $SERVER -t 0.5 "$@" >"$tmp/run" 2>"$tmp/err"
 	sent=$?
 	gbps=$(jq .gbps "$tmp/run" 2>/dev/null)
 	gbps=${gbps:-0}
@@ -115,6 +117,7 @@ broken()
 # base [OPTION...]: throughput without a program, $base, to be compared with
 base()
 {
+	base_opts=("$@")
 	send "$@"
 	# A first connection, or one on a busy host, may get nowhere in its time.
 	if [ "$sent" != 0 ] || below "$gbps" 0.2; then
@@ -128,12 +131,12 @@ base()
 # must have seen.
 try_once()
 {
-	local hooks=$1 want=$2 h jumbo0 lost0 before
+	local hooks=$1 want=$2 h jumbo0 lost0 after
 
 	shift 2
 	# shellcheck disable=SC2086 # hooks are words
 	state $hooks
-	jumbo0=$jumbo lost0=$lost before=$(broken)
+	jumbo0=$jumbo lost0=$lost
 	wrong=
 	for h in $hooks; do
 		attach "$h" || wrong="cannot attach $h: $(cat "$tmp/log")"
@@ -148,7 +151,9 @@ try_once()
 	seen="$gbps of $base Gbit/s, $jumbo jumbo"
 	wrong+=$(data_wrong)
 	[ "$lost" = 0 ] || wrong+=" the twin lost $lost packets;"
-	[ "$(broken)" = "$before" ] || wrong+=" counters: $(broken | tr '\n' ' ');"
+	after=$(broken)
+	[ "$after" = "$before" ] || wrong+=" counters: ${after//$'\n'/, };"
+	before=$after
 	if [ "$want" = jumbo ]; then
 		[ "$jumbo" -gt 0 ] || wrong+=" it saw no jumbo packet;"
 	else
@@ -173,7 +178,7 @@ run()
 	# A busy host can make any single run slow: a collapse is a hundred times slower, and stays.
 	slow=$(below "$gbps" "$(awk -v b="$base" 'BEGIN { print b / 3 }')" && echo yes)
 	if [ -z "$wrong" ] && [ -n "$slow" ]; then
-		base "${@:3}"
+		base "${base_opts[@]}"
 		try_once "$@"
 		below "$gbps" "$(awk -v b="$base" 'BEGIN { print b / 3 }')" &&
 			wrong="throughput: $gbps of $base Gbit/s"
@@ -248,6 +253,10 @@ direct_gso()
 		run "ingress, GSO: $p" "rcv:r0:ingress:$p" jumbo
 		run "egress, GSO: $p" "snd:s0:egress:$p" jumbo
 	done
+	legacy=--legacy
+	run "ingress, GSO, cls_bpf: fw_naive" "rcv:r0:ingress:fw_naive" jumbo
+	run "egress, GSO, cls_bpf: dynptr" "snd:s0:egress:dynptr" jumbo
+	legacy=
 	# shellcheck disable=SC2086 # words
 	run "both hooks of the server, GSO: nat_port" \
 		"rcv:r0:ingress:nat_port rcv:r0:egress:nat_port" jumbo $NAT
@@ -380,6 +389,7 @@ direct_sizes
 result "no counter of broken packets moved" "$(broken)"
 ip netns del snd
 ip netns del rcv
+before=
 
 net_routed
 net_size 185000 snd s0 fwd f0 fwd f1 rcv r0
