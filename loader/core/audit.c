@@ -137,6 +137,8 @@ static void doubts(struct bt_audit_result *res, const struct bt_judge *j,
 			f->resizes);
 	if (f->hidden[0])
 		unknown(res, "it calls %s, whose effect cannot be seen", f->hidden);
+	if (f->empty_array[0])
+		unknown(res, "its program array %s is empty", f->empty_array);
 	if (empty)
 		unknown(res, "its map %s is empty: what a match would bring about was not seen",
 			empty);

@@ -184,13 +184,13 @@ static void put_port(struct bt_flows *f, int family, __u16 dport, unsigned int l
 static void put_addr(struct bt_flows *f, int family, const __u8 *addr, const struct hints *h,
 		     unsigned int limit)
 {
-	__u16 port = h->n_ports ? h->ports[0] : 443;
+	__u16 port = h->n_ports ? h->ports[0] : 80;
 	struct bt_flow flow = doc_flow(family, EPHEMERAL + f->n, port);
 	unsigned int size = family == AF_INET6 ? 16 : 4;
 
 	memcpy(flow.daddr, addr, size);
 	put(f, flow, limit);
-	for (unsigned int i = 0; i < h->n_ports && i < 4; i++) {
+	for (unsigned int i = 0; i < h->n_ports && i < 6; i++) {
 		flow.sport = EPHEMERAL + f->n;
 		flow.dport = h->ports[i];
 		if (i)
@@ -228,6 +228,27 @@ static void build_family(struct bt_flows *f, int family, const struct bt_host *h
 		put_port(f, family, host->ports[i], limit);
 }
 
+/* Constants of the code: IPv4 addresses, or the first and last word of IPv6 addresses. */
+static void hint_words(struct hints *h, const struct bt_prog_facts *facts)
+{
+	for (unsigned int i = 0; i < facts->n_words; i++) {
+		const __u8 *w = (const __u8 *)&facts->words[i];
+
+		if (w[0] && w[0] < 224 && w[0] != 127)
+			hint_addr(h->addrs4[0], &h->n_addrs4, w, 4);
+		for (unsigned int k = 0; k < facts->n_words && addr6_like(w); k++) {
+			__u8 addr[16] = {};
+
+			memcpy(addr, w, 4);
+			memcpy(addr + 12, &facts->words[k], 4);
+			if (k != i)
+				hint_addr(h->addrs6[0], &h->n_addrs6, addr, 16);
+		}
+	}
+	for (unsigned int i = 0; i < facts->n_ports; i++)
+		hint_port(h, facts->ports[i]);
+}
+
 void bt_flows_build(struct bt_flows *f, const struct bt_flow *user, unsigned int n_user,
 		    const struct bt_host *host, const struct bt_prog_facts *facts,
 		    const struct bt_maps *maps)
@@ -236,11 +257,12 @@ void bt_flows_build(struct bt_flows *f, const struct bt_flow *user, unsigned int
 
 	*f = (struct bt_flows){};
 	bt_maps_each(maps, MAP_ENTRIES, hint_entry, &h);
+	hint_words(&h, facts);
 	for (unsigned int i = 0; i < n_user; i++)
 		put(f, user[i], 32);
 	put(f, doc_flow(AF_INET6, EPHEMERAL + f->n, 5201), BT_FLOWS_MAX);
 	put(f, doc_flow(AF_INET, EPHEMERAL + f->n, 5201), BT_FLOWS_MAX);
 	f->n_first = f->n;
-	build_family(f, AF_INET6, host, facts, &h, f->n + 36);
+	build_family(f, AF_INET6, host, facts, &h, f->n + 44);
 	build_family(f, AF_INET, host, facts, &h, f->n + 16);
 }

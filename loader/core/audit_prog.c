@@ -201,6 +201,16 @@ static void add_port(struct bt_prog_facts *f, __u16 port)
 		f->ports[f->n_ports++] = port;
 }
 
+static void add_word(struct bt_prog_facts *f, __u32 word)
+{
+	for (unsigned int i = 0; i < f->n_words; i++) {
+		if (f->words[i] == word)
+			return;
+	}
+	if (f->n_words < BT_PROG_WORDS)
+		f->words[f->n_words++] = word;
+}
+
 static bool cond_jump(const struct bpf_insn *i)
 {
 	__u8 class = BPF_CLASS(i->code), op = BPF_OP(i->code);
@@ -214,8 +224,13 @@ static void scan_compare(struct bt_prog_facts *f, const struct bpf_insn *i)
 	__u16 v = i->imm, swapped = __builtin_bswap16(v);
 	__u8 op = BPF_OP(i->code);
 
-	if (BPF_SRC(i->code) != BPF_K || i->imm <= 0 || i->imm > 0xffff)
+	if (BPF_SRC(i->code) != BPF_K)
 		return;
+	if (i->imm <= 0 || i->imm > 0xffff) {
+		if (i->imm && i->imm != -1 && (op == BPF_JEQ || op == BPF_JNE))
+			add_word(f, i->imm);
+		return;
+	}
 	if ((op == BPF_JEQ || op == BPF_JNE) && (v == IPPROTO_TCP || v == IPPROTO_UDP))
 		f->by_proto = true;
 	/* protocol numbers, EtherTypes and header lengths are no ports */
@@ -290,6 +305,7 @@ struct reach {
 	__u32 *maps;
 	unsigned int n_maps;
 	bool twin_map;
+	char empty_array[BPF_OBJ_NAME_LEN];
 };
 
 static void reach_prog(struct reach *r, __u32 id)
@@ -310,6 +326,7 @@ static void reach_map(struct reach *r, __u32 id)
 {
 	struct bpf_map_info info = {};
 	__u32 len = sizeof(info), key, prog_id;
+	bool found = false;
 	int fd __close = -1;
 
 	for (unsigned int i = 0; i < r->n_maps; i++) {
@@ -327,9 +344,13 @@ static void reach_map(struct reach *r, __u32 id)
 	if (info.type != BPF_MAP_TYPE_PROG_ARRAY)
 		return;
 	for (key = 0; key < info.max_entries; key++) {
-		if (!bpf_map_lookup_elem(fd, &key, &prog_id))
-			reach_prog(r, prog_id);
+		if (bpf_map_lookup_elem(fd, &key, &prog_id))
+			continue;
+		reach_prog(r, prog_id);
+		found = true;
 	}
+	if (!found)
+		memcpy(r->empty_array, info.name, sizeof(r->empty_array));
 }
 
 int bt_prog_facts(int prog_fd, struct bt_prog_facts *out)
@@ -366,6 +387,7 @@ int bt_prog_facts(int prog_fd, struct bt_prog_facts *out)
 		return err;
 	}
 	f.twin = f.twin && r.twin_map;
+	memcpy(f.empty_array, r.empty_array, sizeof(f.empty_array));
 	f.map_ids = r.maps;
 	f.n_map_ids = r.n_maps;
 	f.n_progs = r.n_progs;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #define BT_PROG_PORTS 48
+#define BT_PROG_WORDS 16
 
 struct bt_prog_facts {
 	__u32 id, type;
@@ -28,6 +29,10 @@ struct bt_prog_facts {
 	/* 16-bit constants that it compares with, as numbers and byte-swapped: may be ports */
 	__u16 ports[BT_PROG_PORTS];
 	unsigned int n_ports;
+	/* 32-bit constants that it compares for equality: may be addresses, in network byte order */
+	__u32 words[BT_PROG_WORDS];
+	unsigned int n_words;
+	char empty_array[16]; /* name of a program array without programs, or "" */
 	bool by_proto; /* it seems to tell TCP from other protocols */
 	/* "file.c:12: the line" of the branch on the IPv6 next header, if there is just one; or "" */
 	char branch[256];
