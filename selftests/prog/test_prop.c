@@ -115,7 +115,8 @@ ParameterizedTestParameters(prop, twin_equals_original)
 ParameterizedTest(struct param *par, prop, twin_equals_original, .timeout = 600)
 {
 	struct bigtcp_twin_opts opts = { .sz = sizeof(opts),
-					 .any_len = true,
+					 .any_len = par->any_len,
+					 .min_len = MIN_LEN,
 					 .direct = par->direct,
 					 .max_payload_len = par->max_payload_len };
 	unsigned long packets = env_number("BT_PROG_PACKETS", 100000), n, jumbo = 0;
