@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lets a program under audit see a packet of more than 64 KiB. BPF_PROG_TEST_RUN takes less than a page
- * of input for tc, but a packet with gso_size set may be grown at its head by any length
+ * Lets a program under audit see a packet of more than 64 KiB. BPF_PROG_TEST_RUN takes less than a
+ * page of input for tc, but a packet with gso_size set may be grown at its head by any length
  * (bpf_skb_change_head), and a tail call hands it on. Growth by whole multiples of 64 KiB
  * leaves the network header where it has to be: skb->network_header is an offset of 16 bits that
  * moves along with the data, modulo 64 KiB.

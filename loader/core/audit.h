@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Audit: does a tc program treat a BIG TCP packet as it treats the same packet in plain form? Proven by
- * running it (BPF_PROG_TEST_RUN) on both and comparing verdict, packet, context and maps.
+ * Audit: does a tc program treat a BIG TCP packet as it treats the same packet in plain form?
+ * Proven by running it (BPF_PROG_TEST_RUN) on both and comparing verdict, packet, context and maps.
  */
 #ifndef CORE_AUDIT_H
 #define CORE_AUDIT_H
@@ -34,8 +34,8 @@ struct bt_audit_result {
 	struct bt_audit_form_result forms[BT_AUDIT_FORMS];
 	bool twin;
 	char why[256]; /* UNKNOWN: one phrase */
-	char branch
-		[256]; /* "file.c:12: the line" where the program takes the next header for TCP's; or "" */
+	char branch[256]; /* "file.c:12: the line" where the program takes the next header for
+			     TCP's; or "" */
 	unsigned int flows, runs;
 };
 
@@ -44,7 +44,8 @@ struct bt_audit_opts {
 	int ifindex; /* the device packets seem to come through; 0: loopback */
 	__u8 dmac[6]; /* its address */
 	bool ingress;
-	bool class_id; /* the return value is a class, not a verdict (cls_bpf without direct-action) */
+	bool class_id; /* the return value is a class, not a verdict (cls_bpf without direct-action)
+			*/
 	bool live; /* others use its maps too: they are only read */
 	const struct bt_flow *user;
 	unsigned int n_user;
@@ -53,11 +54,14 @@ struct bt_audit_opts {
 
 struct bt_auditor; /* what audits have in common; one for the whole command */
 
-/* Pins the calling thread to one CPU, since per-CPU maps are compared. 0 or -errno with a sentence. */
+/* Pins the calling thread to one CPU, since per-CPU maps are compared. 0 or -errno with a sentence.
+ */
 int bt_auditor_open(struct bt_auditor **out);
 void bt_auditor_close(struct bt_auditor *a);
 
-/* Audits the program behind @fd. Always fills @res: what could not be done is an UNKNOWN with its why. */
+/* Audits the program behind @fd. Always fills @res: what could not be done is an UNKNOWN with its
+ * why.
+ */
 void bt_audit_prog(struct bt_auditor *a, int fd, const struct bt_audit_opts *o,
 		   struct bt_audit_result *res);
 
@@ -78,7 +82,9 @@ struct bt_audit_object {
 
 typedef void (*bt_audit_fn)(void *arg, const struct bt_audit_result *res);
 
-/* Loads the object as it is, afresh for every program, and audits its tc programs. 0, or -errno with a sentence. */
+/* Loads the object as it is, afresh for every program, and audits its tc programs. 0, or -errno
+ * with a sentence.
+ */
 int bt_audit_file(struct bt_auditor *a, const struct bt_audit_object *obj,
 		  const struct bt_audit_opts *o, bt_audit_fn fn, void *arg);
 

@@ -98,7 +98,8 @@ static __s64 sign(const struct cell *c, __u64 v)
 	return (__s64)(v << shift) >> shift;
 }
 
-/* Indices of the shortest and the longest packet up to 64 KiB; false if there is only one length. */
+/* Indices of the shortest and the longest packet up to 64 KiB; false if there is only one length.
+ */
 static bool extremes(const struct cell *c, unsigned int *lo, unsigned int *hi)
 {
 	int a = -1, b = -1;
@@ -118,8 +119,8 @@ static bool extremes(const struct cell *c, unsigned int *lo, unsigned int *hi)
 	return true;
 }
 
-/* Is the jumbo packet's value what the line gives for its length, with the header or without? One that does not
- * fit the cell's width has been cut off: that is a misreading.
+/* Is the jumbo packet's value what the line gives for its length, with the header or without? One
+ * that does not fit the cell's width has been cut off: that is a misreading.
  */
 static bool on_line(const struct cell *c, enum way way, __s64 at, __s64 slope, __u32 len)
 {
@@ -138,8 +139,8 @@ static bool on_line(const struct cell *c, enum way way, __s64 at, __s64 slope, _
 }
 
 /*
- * Does the value grow with the length, by a whole number a byte? All packets up to 64 KiB have to agree. Packets
- * above it need not: what is cut to 16 bits is to be found.
+ * Does the value grow with the length, by a whole number a byte? All packets up to 64 KiB have to
+ * agree. Packets above it need not: what is cut to 16 bits is to be found.
  */
 static bool linear(const struct cell *c, enum way way, bool *consistent)
 {
@@ -196,14 +197,17 @@ static bool about_linear(const struct cell *c, enum way way)
 	return got - want <= 3 + 8 * slope && want - got <= 3 + 8 * slope;
 }
 
-/* Is it what a plain packet above 64 KiB leaves behind, and do plain packets differ among themselves? */
+/* Is it what a plain packet above 64 KiB leaves behind, and do plain packets differ among
+ * themselves?
+ */
 static bool as_large(const struct cell *c, enum way way, bool strict)
 {
 	/* A byte of a number is equal by chance too often. */
 	if (all_equal(c, way) || (strict && c->size == 1))
 		return false;
 	for (unsigned int i = 0; i < c->n; i++) {
-		/* What the jumbo packet's run left alone may be what the long packet's run wrote. */
+		/* What the jumbo packet's run left alone may be what the long packet's run wrote.
+		 */
 		if (c->plain[i].large && value(c, way, i) == h_value(c, way) &&
 		    (c->h_new != c->h_old || c->new[i] == c->old[i]))
 			return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Is a value that a run left behind what the runs on plain packets let one expect? Counters go on, byte
- * counters grow with the length of the packet, timestamps differ in every run: none of this is a
- * difference in treatment.
+ * Is a value that a run left behind what the runs on plain packets let one expect? Counters go on,
+ * byte counters grow with the length of the packet, timestamps differ in every run: none of this is
+ * a difference in treatment.
  */
 #ifndef CORE_AUDIT_CELLS_H
 #define CORE_AUDIT_CELLS_H
@@ -21,9 +21,9 @@ struct bt_sample {
 };
 
 /*
- * Compares @size bytes of @h, a run on a jumbo packet, with @n runs on plain packets of the same kind; at
- * least two of them should be of one length, since what differs between these is noise. Returns -1 when it is
- * what they let one expect, or the offset of the first byte that is not.
+ * Compares @size bytes of @h, a run on a jumbo packet, with @n runs on plain packets of the same
+ * kind; at least two of them should be of one length, since what differs between these is noise.
+ * Returns -1 when it is what they let one expect, or the offset of the first byte that is not.
  */
 int bt_cells_check(const struct bt_sample *plain, unsigned int n, const struct bt_sample *h,
 		   unsigned int size);

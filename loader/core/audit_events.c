@@ -84,8 +84,8 @@ static void show(struct bt_diff *d, const struct bt_event *e, const __u8 *plain,
 }
 
 /*
- * Where a copy of the packet begins in what was sent to userspace, or its end: such a copy has the form of
- * the packet, of course.
+ * Where a copy of the packet begins in what was sent to userspace, or its end: such a copy has the
+ * form of the packet, of course.
  */
 static __u32 copy_at(const struct bt_event *e, const struct bt_run *run)
 {

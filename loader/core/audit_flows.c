@@ -6,7 +6,9 @@
 #include <ifaddrs.h>
 #include <string.h>
 
-/* Ports that clients take theirs from; each flow has its own, so that it is new to a connection table. */
+/* Ports that clients take theirs from; each flow has its own, so that it is new to a connection
+ * table.
+ */
 #define EPHEMERAL   40000
 
 #define MAP_ENTRIES 1024 /* tables with more than that are not searched for hints */

@@ -15,8 +15,8 @@
 struct bt_flows {
 	struct bt_flow v[BT_FLOWS_MAX];
 	unsigned int n;
-	unsigned int
-		n_first; /* of them, those that are tried with all flags: the user's and the first ones */
+	unsigned int n_first; /* of them, those that are tried with all flags: the user's and the
+				 first ones */
 };
 
 /* What the host says: ports that it listens on, addresses of the device. */
@@ -33,8 +33,8 @@ void bt_host_ports(struct bt_host *h);
 void bt_host_addrs(struct bt_host *h, const char *name);
 
 /*
- * The user's flows, some of the field's usual ports, and what the program's own maps and constants hint
- * at. Addresses that nobody has named are of the documentation prefixes (RFC 3849, RFC 5737).
+ * The user's flows, some of the field's usual ports, and what the program's own maps and constants
+ * hint at. Addresses that nobody has named are of the documentation prefixes (RFC 3849, RFC 5737).
  */
 void bt_flows_build(struct bt_flows *f, const struct bt_flow *user, unsigned int n_user,
 		    const struct bt_host *host, const struct bt_prog_facts *facts,

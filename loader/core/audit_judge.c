@@ -10,15 +10,17 @@
 #include <netinet/in.h>
 #include <string.h>
 
-/* Lengths of the plain packets: three to tell what depends on the length; one more that is as long as a plain
- * packet can be run above 64 KiB. It has one byte behind the end that payload_len gives (Ethernet allows
- * that).
+/* Lengths of the plain packets: three to tell what depends on the length; one more that is as long
+ * as a plain packet can be run above 64 KiB. It has one byte behind the end that payload_len gives
+ * (Ethernet allows that).
  */
 #define LEN_A	  1400
 #define LEN_B	  2600
 #define LEN_C	  3000
 #define LEN_LARGE (BT_RUN_LIFT_UNIT + BT_RUN_LIFT_MIN)
-/* Jumbo packets: just above 64 KiB, the size that hosts are set to most, and the most there can be here. */
+/* Jumbo packets: just above 64 KiB, the size that hosts are set to most, and the most there can be
+ * here.
+ */
 #define LEN_JUMBO (BT_RUN_LIFT_UNIT + 612)
 #define LEN_FAR	  (3 * BT_RUN_LIFT_UNIT + 612)
 #define LEN_MOST  (7 * BT_RUN_LIFT_UNIT + 612)
@@ -238,8 +240,8 @@ static bool busy(struct bt_judge *j)
 }
 
 /*
- * Does the difference come again? One that shows only once and is not explained must not become "safe": it is
- * unknown then.
+ * Does the difference come again? One that shows only once and is not explained must not become
+ * "safe": it is unknown then.
  */
 static int confirm(struct bt_judge *j, const struct bt_class *c, unsigned int i, struct bt_diff *d,
 		   struct bt_packet *p)
@@ -379,7 +381,9 @@ int bt_judge_udp(struct bt_judge *j, const struct bt_flow *flow)
 	return 0;
 }
 
-/* Which forms this kernel makes: from its types, since vendors port both ways. Without BTF: all of them. */
+/* Which forms this kernel makes: from its types, since vendors port both ways. Without BTF: all of
+ * them.
+ */
 void bt_judge_counts(struct bt_audit_result *res)
 {
 	const struct btf *btf = bt_kbtf();

@@ -5,8 +5,8 @@
 
 #include <linux/types.h>
 
-/* Name of the kernel's BPF function ("bpf_redirect", or "other" when it is none whose name starts with bpf_)
- * for the imm of a call as the kernel dumps it; NULL when the kernel hides addresses
+/* Name of the kernel's BPF function ("bpf_redirect", or "other" when it is none whose name starts
+ * with bpf_) for the imm of a call as the kernel dumps it; NULL when the kernel hides addresses
  * (kernel.kptr_restrict) or there is none such. /proc/kallsyms is read at the first call.
  */
 const char *bt_ksym_of_call(__s32 imm);

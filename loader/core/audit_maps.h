@@ -33,8 +33,8 @@ void bt_events_free(struct bt_events *e);
 struct bt_maps;
 
 /*
- * Watches the maps with these @ids and the maps inside them. @own: they are ours alone, so that their
- * buffers may be read empty. @cpu: the CPU that the runs are on.
+ * Watches the maps with these @ids and the maps inside them. @own: they are ours alone, so that
+ * their buffers may be read empty. @cpu: the CPU that the runs are on.
  */
 int bt_maps_open(const __u32 *ids, unsigned int n, bool own, int cpu, struct bt_maps **out);
 void bt_maps_close(struct bt_maps *m);
@@ -54,8 +54,8 @@ bool bt_maps_warm(struct bt_maps *m);
 /* What cannot be seen, a phrase, or NULL: "queue map conns cannot be read without changing it". */
 const char *bt_maps_unseen(const struct bt_maps *m);
 
-/* Name of a table without entries that nothing was put into either, or NULL: what a match in it would bring about
- * has not been seen.
+/* Name of a table without entries that nothing was put into either, or NULL: what a match in it
+ * would bring about has not been seen.
  */
 const char *bt_maps_empty(const struct bt_maps *m);
 

@@ -126,7 +126,8 @@ static unsigned int place(const struct bt_obs *h, unsigned int at)
 	return at + (h->run.packet.shape == BT_SHAPE_HBH && at >= BT_HBH_OFF ? BT_HBH_LEN : 0);
 }
 
-/* Bytes that the two forms differ in to begin with: only whether they were written can be compared. */
+/* Bytes that the two forms differ in to begin with: only whether they were written can be compared.
+ */
 static bool own_to_form(const struct bt_obs *h, unsigned int at)
 {
 	if (h->run.packet.flow.family == AF_INET)

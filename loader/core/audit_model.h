@@ -37,18 +37,18 @@ struct bt_diff {
 	int offset; /* of the first differing byte in key or value, -1: none */
 	char plain_bytes[2 * BT_DIFF_BYTES + 1],
 		jumbo_bytes[2 * BT_DIFF_BYTES + 1]; /* from there */
-	/* A key that was seen before by chance may be there for every later run: such a difference counts
-	 * although it does not come again.
+	/* A key that was seen before by chance may be there for every later run: such a difference
+	 * counts although it does not come again.
 	 */
 	bool once;
 };
 
 /*
- * Compares @h with @n runs on plain packets of the same flow, flags and state, in the order of time;
- * some before and some after @h, of at least two lengths up to 64 KiB, and if possible one longer.
- * @far: @h is so long that what its length alone changes in maps is not to be judged. @direct: the return value is a verdict
- * (else a class).
- * UNKNOWN: the plain runs do not agree on the verdict.
+ * Compares @h with @n runs on plain packets of the same flow, flags and state, in the order of
+ * time; some before and some after @h, of at least two lengths up to 64 KiB, and if possible one
+ * longer.
+ * @far: @h is so long that what its length alone changes in maps is not to be judged. @direct: the
+ * return value is a verdict (else a class). UNKNOWN: the plain runs do not agree on the verdict.
  */
 void bt_compare(const struct bt_obs *plain, unsigned int n, const struct bt_obs *h, bool far,
 		bool direct, const struct bt_maps *maps, struct bt_diff *diff);

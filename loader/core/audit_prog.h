@@ -17,8 +17,8 @@ struct bt_prog_facts {
 	unsigned int n_map_ids;
 	unsigned int n_progs; /* those programs and itself */
 	bool twin; /* carries libbigtcp's mark and map */
-	/* Names of helpers, "" if none is called: what they do shows in no test run; changes the packet's size; sends
-	 * packets during a test run; redirects.
+	/* Names of helpers, "" if none is called: what they do shows in no test run; changes the
+	 * packet's size; sends packets during a test run; redirects.
 	 */
 	char hidden[48];
 	char resizes[48];
@@ -29,12 +29,14 @@ struct bt_prog_facts {
 	/* 16-bit constants that it compares with, as numbers and byte-swapped: may be ports */
 	__u16 ports[BT_PROG_PORTS];
 	unsigned int n_ports;
-	/* 32-bit constants that it compares for equality: may be addresses, in network byte order */
+	/* 32-bit constants that it compares for equality: may be addresses, in network byte order
+	 */
 	__u32 words[BT_PROG_WORDS];
 	unsigned int n_words;
 	char empty_array[16]; /* name of a program array without programs, or "" */
 	bool by_proto; /* it seems to tell TCP from other protocols */
-	/* "file.c:12: the line" of the branch on the IPv6 next header, if there is just one; or "" */
+	/* "file.c:12: the line" of the branch on the IPv6 next header, if there is just one; or ""
+	 */
 	char branch[256];
 };
 

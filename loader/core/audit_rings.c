@@ -21,8 +21,8 @@ static size_t page_size(void)
 }
 
 /*
- * A ring buffer's pages can be read by anyone who has the map: what was written between two points in time
- * is there to see without being consumed.
+ * A ring buffer's pages can be read by anyone who has the map: what was written between two points
+ * in time is there to see without being consumed.
  */
 int bt_ring_open(struct bt_maps *m, struct bt_watch *w)
 {

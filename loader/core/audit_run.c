@@ -14,8 +14,8 @@
 #define LIFT_FAILED 0x7a110000u /* bpf/audit_lift.bpf.c */
 #define LIFT_HEAD   128
 
-/* As a TCP sender at an MTU of 1500 sets them. Constant, so that what a program derives from them is no
- * difference between a long packet and a short one.
+/* As a TCP sender at an MTU of 1500 sets them. Constant, so that what a program derives from them
+ * is no difference between a long packet and a short one.
  */
 #define GSO_SIZE 1428
 #define GSO_SEGS 46
@@ -27,8 +27,8 @@ struct lift_plan {
 	__u8 head[LIFT_HEAD];
 };
 
-/* From 6.18 on the caller's expected_attach_type must be that of the program it calls, and nothing tells
- * that of a loaded program: one caller for each that a tc program can have.
+/* From 6.18 on the caller's expected_attach_type must be that of the program it calls, and nothing
+ * tells that of a loaded program: one caller for each that a tc program can have.
  */
 static const __u32 attach_types[] = { 0, BT_TCX_INGRESS, BT_TCX_EGRESS };
 static const __u32 prog_types[] = { BPF_PROG_TYPE_SCHED_CLS, BPF_PROG_TYPE_SCHED_ACT };

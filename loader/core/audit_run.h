@@ -34,9 +34,9 @@ int bt_runner_open(struct bt_runner **out);
 void bt_runner_close(struct bt_runner *r);
 
 /*
- * The program that the next runs are for; the fd stays the caller's. @type: BPF_PROG_TYPE_SCHED_CLS or
- * _ACT. Returns 0 or -errno. After it, bt_runner_lifts() tells whether packets above BT_RUN_SMALL_MAX
- * can be run: not when the kernel forbids tail calls into the program.
+ * The program that the next runs are for; the fd stays the caller's. @type: BPF_PROG_TYPE_SCHED_CLS
+ * or _ACT. Returns 0 or -errno. After it, bt_runner_lifts() tells whether packets above
+ * BT_RUN_SMALL_MAX can be run: not when the kernel forbids tail calls into the program.
  */
 int bt_runner_set(struct bt_runner *r, int prog_fd, __u32 type);
 bool bt_runner_lifts(const struct bt_runner *r);

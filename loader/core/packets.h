@@ -53,15 +53,16 @@ struct bt_packet {
 #define BT_HEAD_MAX (BT_ETH_LEN + BT_IPV6_LEN + BT_HBH_LEN + BT_TCP_LEN)
 
 /*
- * Writes the headers of @p, Ethernet to TCP (or UDP), to @buf and returns their length; the payload of
- * @p->len less that is up to the caller. -EINVAL: a form that the family does not have, or @p->len too
- * short. Both checksums are constants, the same for every form and length, so that a program
+ * Writes the headers of @p, Ethernet to TCP (or UDP), to @buf and returns their length; the payload
+ * of
+ * @p->len less that is up to the caller. -EINVAL: a form that the family does not have, or @p->len
+ * too short. Both checksums are constants, the same for every form and length, so that a program
  * that adjusts them gives comparable results; seq and ack are constants too.
  */
 int bt_packet_head(const struct bt_packet *p, __u8 buf[BT_HEAD_MAX]);
 
-/* "src=ADDR,dst=ADDR,sport=N,dport=N" in any order, commas or spaces, none left out, both addresses of one
- * family. 0 or -EINVAL.
+/* "src=ADDR,dst=ADDR,sport=N,dport=N" in any order, commas or spaces, none left out, both addresses
+ * of one family. 0 or -EINVAL.
  */
 int bt_flow_parse(const char *text, struct bt_flow *f);
 

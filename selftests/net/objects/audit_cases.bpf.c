@@ -54,7 +54,8 @@ struct {
 
 __u64 calls;
 
-/* TCP right after the IP header, right or wrong. aware: skips the jumbo header, above @from bytes. */
+/* TCP right after the IP header, right or wrong. aware: skips the jumbo header, above @from bytes.
+ */
 static __always_inline int parse(struct __sk_buff *skb, struct l4 *l4, bool aware, __u32 from)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
