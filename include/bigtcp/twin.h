@@ -38,6 +38,9 @@ struct bigtcp_twin_state {
  */
 #define BIGTCP_TWIN_MIN_LEN 65536
 
+/* Linear bytes of a packet that a twin made with opts.clamp can reach. */
+#define BIGTCP_TWIN_CLAMP 0xfe00
+
 /* What the twin's code has in it and no compiler's output has: the first word it leaves in front of a
  * moved packet. `bigtcp audit` looks for it to tell a twin.
  */
@@ -96,6 +99,10 @@ struct bigtcp_twin_opts {
 	bool any_len; /* min_len 0 is meant: every length can be jumbo (tests) */
 	bool max_payload_len; /* IPv6 payload_len reads 65535 on the jumbo path instead of 0 */
 	bool direct; /* move by direct writes even where the helper would do */
+	/* Offsets computed at run time read as at most BIGTCP_TWIN_CLAMP: for programs that use up
+	 * the verifier's limit of 65535 bytes behind a packet pointer, which the move is 8 over.
+	 */
+	bool clamp;
 	void *arg; /* for the callbacks */
 	/* Name of the kfunc in a call instruction (imm, off); 0 or -errno. NULL: unknown. */
 	int (*kfunc_name)(void *arg, __s32 imm, __s16 off, char *buf, size_t len);
@@ -115,6 +122,7 @@ struct bigtcp_twin {
 	__u32 core_relo_cnt;
 	__u32 cloned_subprogs; /* subprograms of which the twin has its own copy */
 	__u32 moved_sites; /* instructions changed */
+	__u32 clamped_sites; /* packet pointers whose offset is bounded, see opts.clamp */
 	bool direct; /* writes packets directly, so the kernel unclones skbs first */
 };
 

@@ -321,7 +321,7 @@ static __s32 kfunc_id(void *arg, const char *name)
 	return bt_kfunc_id(name);
 }
 
-static int make_twin(struct load *l, bool direct)
+static int make_twin(struct load *l, bool direct, bool clamp)
 {
 	const union bpf_attr *a = &l->attr;
 	struct kfunc_arg ka = { .fd_array = (const int *)(unsigned long)a->fd_array };
@@ -347,6 +347,7 @@ static int make_twin(struct load *l, bool direct)
 	o.state_fd = l->twin.state_fd;
 	o.buf_fd = l->twin.buf_fd;
 	o.direct = direct;
+	o.clamp = clamp;
 	o.arg = &ka;
 	o.kfunc_name = kfunc_name;
 	o.kfunc_id = kfunc_id;
@@ -433,6 +434,36 @@ static bool cannot_rewrite(struct load *l)
 	return false;
 }
 
+/*
+ * The verifier refused the twin with @err. It may take one that moves packets directly (pointers
+ * stay good across a call then), or one whose computed offsets have a bound, or both.
+ */
+static int other_forms(struct load *l, int err)
+{
+	static const struct {
+		bool direct, clamp;
+	} forms[] = { { true, false }, { false, true }, { true, true } };
+	bool was_direct = l->twin.twin.direct;
+	unsigned int n;
+
+	for (n = 0; n < sizeof(forms) / sizeof(forms[0]); n++) {
+		if (err == -E2BIG || system_error(err))
+			break;
+		if (forms[n].direct == was_direct && !forms[n].clamp)
+			continue;
+		if (was_direct && !forms[n].direct)
+			continue;
+		if (make_twin(l, forms[n].direct, forms[n].clamp))
+			break;
+		if (forms[n].clamp && !l->twin.twin.clamped_sites)
+			continue;
+		err = attempt(l, &l->twin.twin, LOG_CALLER);
+		if (err >= 0)
+			break;
+	}
+	return err;
+}
+
 static int load_twin(struct load *l)
 {
 	int fd, err;
@@ -444,7 +475,7 @@ static int load_twin(struct load *l)
 		return load_original(l);
 	err = create_maps(&l->twin);
 	if (!err)
-		err = make_twin(l, l->opts.direct);
+		err = make_twin(l, l->opts.direct, l->opts.clamp);
 	if (err == -ENOTSUP || err == -EINVAL)
 		return refused_by_engine(l, err);
 	if (err) {
@@ -453,9 +484,8 @@ static int load_twin(struct load *l)
 		return without_twin(l, err);
 	}
 	fd = attempt(l, &l->twin.twin, LOG_CALLER);
-	if (fd < 0 && fd != -E2BIG && !system_error(fd) && !l->twin.twin.direct &&
-	    !make_twin(l, true))
-		fd = attempt(l, &l->twin.twin, LOG_CALLER);
+	if (fd < 0)
+		fd = other_forms(l, fd);
 	if (fd >= 0) {
 		l->rep->status = BT_TWIN_MADE;
 		l->rep->insns_after = l->twin.twin.insn_cnt;

@@ -40,10 +40,15 @@ struct val {
 #define STACK_SLOTS 64 /* MAX_BPF_STACK / 8 */
 
 /* What an instruction was seen to dereference; OR over all paths. */
-#define BASE_CTX       1
-#define BASE_OTHER     2
-#define BASE_NONE      4
-#define BASE_PKT_WRITE 8
+#define BASE_CTX   1
+#define BASE_OTHER 2
+#define BASE_NONE  4
+/* The same for an addition: a packet pointer plus something computed, the two the other way round,
+ * anything else.
+ */
+#define BASE_PKT_PLUS  8
+#define BASE_PLUS_PKT  16
+#define BASE_OTHER_SUM 32
 
 /* A call or an exit: values joined over all paths and call chains. */
 struct site {

@@ -248,7 +248,10 @@ static int plan_insns(struct planner *pr)
 
 		if (p->second[n])
 			continue;
-		if (BPF_CLASS(i->code) == BPF_LDX)
+		if (pr->opts->clamp && i->code == (BPF_ALU64 | BPF_ADD | BPF_X) &&
+		    (pr->f->base[n] == BASE_PKT_PLUS || pr->f->base[n] == BASE_PLUS_PKT))
+			pr->pl->act[n] = ACT_CLAMP;
+		else if (BPF_CLASS(i->code) == BPF_LDX)
 			err = plan_load(pr, n);
 		else if (insn_is_ld_abs(i) && flow_site(pr->f, n)->seen)
 			err = plan_ld_abs(pr, n);
@@ -383,6 +386,7 @@ int plan_make(struct prog *p, const struct flow *f, const struct bigtcp_twin_opt
 	pl->direct = opts->direct || f->pkt_write;
 	for (n = 0; n < p->cnt; n++) {
 		pl->sites += !!pl->act[n];
+		pl->clamped += pl->act[n] == ACT_CLAMP;
 		pl->direct |= pl->act[n] == ACT_AROUND || pl->act[n] == ACT_REJOIN;
 	}
 	return 0;

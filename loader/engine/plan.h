@@ -19,6 +19,7 @@ enum act {
 	ACT_DYNPTR, /* call: dynptr adjusted behind it */
 	ACT_REJOIN, /* subprogram call that may have made a tail call */
 	ACT_EXIT, /* exit of main */
+	ACT_CLAMP, /* packet pointer plus a computed offset: the offset is bounded */
 };
 
 enum home_kind { HOME_NONE = 0, HOME_REG, HOME_STACK };
@@ -35,6 +36,7 @@ struct plan {
 	struct home home[PROG_MAX_SUBS];
 	bool direct;
 	__u32 sites; /* instructions with an act */
+	__u32 clamped; /* ACT_CLAMP among them */
 	__s32 dynptr_size, dynptr_adjust; /* kfunc ids, if ACT_DYNPTR occurs */
 };
 

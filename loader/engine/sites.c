@@ -204,6 +204,25 @@ static void act_dynptr(struct rewrite *w, __u32 at)
 	buf_put(&w->b, call);
 }
 
+/* Without a scratch register, and so that the program sees the amount it computed. */
+static void act_clamp(struct rewrite *w, __u32 at)
+{
+	const struct bpf_insn *i = &w->p->insns[at];
+	__u32 small = buf_label(&w->b), done = buf_label(&w->b);
+
+	if (w->f->base[at] == BASE_PKT_PLUS) {
+		buf_jmp_imm(&w->b, BPF_JSLE, i->src_reg, BIGTCP_TWIN_CLAMP, small);
+		buf_put(&w->b, ALU64_IMM(BPF_ADD, i->dst_reg, BIGTCP_TWIN_CLAMP));
+		buf_ja(&w->b, done);
+	} else {
+		buf_jmp_imm(&w->b, BPF_JSLE, i->dst_reg, BIGTCP_TWIN_CLAMP, small);
+		buf_put(&w->b, MOV64_IMM(i->dst_reg, BIGTCP_TWIN_CLAMP));
+	}
+	buf_bind(&w->b, small);
+	put_self(w, at);
+	buf_bind(&w->b, done);
+}
+
 static void act_exit(struct rewrite *w, __u32 at)
 {
 	if (flow_site(w->f, at)->seen)
@@ -239,6 +258,9 @@ void write_act(struct rewrite *w, __u32 at)
 		break;
 	case ACT_EXIT:
 		act_exit(w, at);
+		break;
+	case ACT_CLAMP:
+		act_clamp(w, at);
 		break;
 	case ACT_COPY:
 		put_self(w, at);

@@ -149,13 +149,32 @@ static struct val step_mov(const struct bpf_insn *i, struct val src, bool wide)
 	return src.t == V_CONST ? val_const((__u32)src.c) : val(V_SCALAR);
 }
 
-static void step_alu(struct step *s, struct state *st, const struct bpf_insn *i)
+/* Is this the addition of a computed offset to a packet pointer? */
+static void note_sum(struct step *s, __u32 at, const struct val *d, const struct val *src)
 {
+	bool amount_d = is_scalar(*d) || d->t == V_OTHER;
+	bool amount_s = is_scalar(*src) || src->t == V_OTHER;
+
+	if (!s->base)
+		return;
+	if (d->t == V_PKT && amount_s && src->t != V_CONST)
+		s->base[at] |= BASE_PKT_PLUS;
+	else if (src->t == V_PKT && amount_d && d->t != V_CONST)
+		s->base[at] |= BASE_PLUS_PKT;
+	else
+		s->base[at] |= BASE_OTHER_SUM;
+}
+
+static void step_alu(struct step *s, struct state *st, __u32 at)
+{
+	const struct bpf_insn *i = &s->p->insns[at];
 	bool wide = BPF_CLASS(i->code) == BPF_ALU64;
 	struct val *d = &st->reg[i->dst_reg], src, out;
 	__u8 op = BPF_OP(i->code);
 
 	src = BPF_SRC(i->code) == BPF_X ? st->reg[i->src_reg] : val_const((__s64)i->imm);
+	if (i->code == (BPF_ALU64 | BPF_ADD | BPF_X))
+		note_sum(s, at, d, &src);
 	if (op == BPF_MOV) {
 		out = step_mov(i, src, wide);
 	} else if (op == BPF_END || op == BPF_NEG) {
@@ -338,7 +357,7 @@ void step_insn(struct step *s, struct state *st, __u32 at)
 	switch (BPF_CLASS(i->code)) {
 	case BPF_ALU:
 	case BPF_ALU64:
-		step_alu(s, st, i);
+		step_alu(s, st, at);
 		break;
 	case BPF_LD:
 		step_ld(st, s->p, at);

@@ -68,6 +68,7 @@ static int write_twin(struct rewrite *w, const struct bigtcp_twin_prog *in, stru
 	t.insns = TAKE_PTR(w->b.insn);
 	t.insn_cnt = w->b.cnt;
 	t.moved_sites = w->pl->sites;
+	t.clamped_sites = w->pl->clamped;
 	t.direct = w->pl->direct;
 	for (n = 1; n < w->p->nsubs; n++)
 		t.cloned_subprogs += w->p->subs[n].clone;
