@@ -127,7 +127,8 @@ jq -n --slurpfile p "$tmp/packet.json" --argjson t "$(throughput_json "$tmp/jumb
 	twin_ordinary_share: ($p.twin_ordinary_extra_ns / $cost),
 	throughput: ($t + {gso_max_size: $size}), broken: $bad,
 	budget: {
-		ordinary: ($p.twin_ordinary_extra_ns / $cost <= 0.03),
+		ordinary_of_program: ($p.twin_ordinary_ratio <= 1.03),
+		ordinary_end_to_end: ($p.twin_ordinary_extra_ns / $cost <= 0.03),
 		throughput: ($t.twin.ratio >= 0.95) } }' >"$OUT/bench.json" || exit 2
 
 jq -r '
@@ -148,8 +149,10 @@ jq -r '
 	row("jumbo: fixed at source"; $p["jumbo-fixed"]),
 	"  (median of \($p.rounds) interleaved rounds of \($p.repeat) runs; CPU time)",
 	"",
-	"The twin on an ordinary packet: \($p.twin_ordinary_extra_ns | r(2)) ns more, " +
-		"\(($p.twin_ordinary_ratio - 1) * 100 | r(1)) % of the program,",
+	"The twin on an ordinary packet: \($p.twin_ordinary_extra_ns | r(2)) ns more;",
+	"  \(($p.twin_ordinary_ratio - 1) * 100 | r(1)) % of the program (middle half of the rounds: " +
+		"\(($p.twin_ordinary_ratio_low - 1) * 100 | r(1)) to " +
+		"\(($p.twin_ordinary_ratio_high - 1) * 100 | r(1)) %),",
 	"  \(.twin_ordinary_share * 100 | r(3)) % of the \(.packet_end_to_end_ns | r(0)) ns of CPU " +
 		"that a packet of 1500 bytes takes from send to receive.",
 	"The twin on a jumbo packet: \($p.twin_jumbo_extra_ns | r(1)) ns more than the original on " +
@@ -165,8 +168,9 @@ jq -r '
 		("\($v.ratio_low | r(2)) to \($v.ratio_high | r(2))" | pad(15)) +
 		($v.gbit_per_cpu_second | r(2) | pad(16)) + ($v.cpu_ratio | r(3) | pad(8))),
 	"",
-	"Budget: at most 3 % more for ordinary packets, end to end: \(.budget.ordinary); " +
-		"at least 95 % of the throughput: \(.budget.throughput).",
+	"Budgets kept: at most 3 % more for ordinary packets, of the program: " +
+		"\(.budget.ordinary_of_program), end to end: \(.budget.ordinary_end_to_end);",
+	"  at least 95 % of the throughput: \(.budget.throughput).",
 	(if .broken != "" then "Counters of broken packets: \(.broken)" else empty end)
 	' "$OUT/bench.json"
 echo "Numbers: $OUT/bench.json. Again: make bench"

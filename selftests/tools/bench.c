@@ -172,34 +172,36 @@ static int cmp_double(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static double median(const double *values, int n)
+/* The value that the share @q of @values is below: 0.5 for the median. */
+static double quantile(const double *values, int n, double q)
 {
-	double v[MAX_ROUNDS];
+	double v[MAX_ROUNDS], at = q * (n - 1);
+	int i = at;
 
 	memcpy(v, values, n * sizeof(*v));
 	qsort(v, n, sizeof(*v), cmp_double);
-	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+	return i + 1 < n ? v[i] + (at - i) * (v[i + 1] - v[i]) : v[i];
 }
 
-/* Median of (a - empty) / (b - empty) within a round: what the test run itself costs is in neither. */
-static double ratio(int a, int b, int n)
+/* (a - empty) / (b - empty) within a round: what the test run itself costs is in neither. */
+static double ratio(int a, int b, int n, double q)
 {
 	double r[MAX_ROUNDS];
 
 	for (int i = 0; i < n; i++)
 		r[i] = (variants[a].ns[i] - variants[EMPTY].ns[i]) /
 		       (variants[b].ns[i] - variants[EMPTY].ns[i]);
-	return median(r, n);
+	return quantile(r, n, q);
 }
 
-/* Median of a - b within a round, ns. */
+/* a - b within a round, ns. */
 static double diff(int a, int b, int n)
 {
 	double d[MAX_ROUNDS];
 
 	for (int i = 0; i < n; i++)
 		d[i] = variants[a].ns[i] - variants[b].ns[i];
-	return median(d, n);
+	return quantile(d, n, 0.5);
 }
 
 static void print_variant(const struct variant *v, int rounds)
@@ -211,7 +213,7 @@ static void print_variant(const struct variant *v, int rounds)
 		memset(&info, 0, sizeof(info));
 	printf("\"%s\":{\"ns\":%.2f,\"net_ns\":%.2f,\"insns\":%u,\"jited_bytes\":%u,"
 	       "\"verified_insns\":%u},",
-	       v->name, median(v->ns, rounds), diff(v - variants, EMPTY, rounds),
+	       v->name, quantile(v->ns, rounds, 0.5), diff(v - variants, EMPTY, rounds),
 	       info.xlated_prog_len / 8, info.jited_prog_len, info.verified_insns);
 }
 
@@ -221,11 +223,13 @@ static void print_all(int rounds, int repeat)
 	for (int i = 0; i < VARIANTS; i++)
 		print_variant(&variants[i], rounds);
 	printf("\"twin_ordinary_extra_ns\":%.3f,\"twin_ordinary_ratio\":%.4f,"
+	       "\"twin_ordinary_ratio_low\":%.4f,\"twin_ordinary_ratio_high\":%.4f,"
 	       "\"fixed_ordinary_ratio\":%.4f,\"twin_jumbo_extra_ns\":%.3f,"
 	       "\"twin_jumbo_ratio\":%.4f,\"fixed_jumbo_ratio\":%.4f}\n",
-	       diff(TWIN, ORIG, rounds), ratio(TWIN, ORIG, rounds), ratio(FIXED, ORIG, rounds),
-	       diff(JUMBO_TWIN, ORIG, rounds), ratio(JUMBO_TWIN, ORIG, rounds),
-	       ratio(JUMBO_FIXED, ORIG, rounds));
+	       diff(TWIN, ORIG, rounds), ratio(TWIN, ORIG, rounds, 0.5),
+	       ratio(TWIN, ORIG, rounds, 0.25), ratio(TWIN, ORIG, rounds, 0.75),
+	       ratio(FIXED, ORIG, rounds, 0.5), diff(JUMBO_TWIN, ORIG, rounds),
+	       ratio(JUMBO_TWIN, ORIG, rounds, 0.5), ratio(JUMBO_FIXED, ORIG, rounds, 0.5));
 }
 
 static int usage(void)
