@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "core/audit_run.h"
+
 #include "base/bpf.h"
 #include "base/cleanup.h"
 
 #include <arpa/inet.h>
+#include <bigtcp/jumbo.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -15,7 +17,7 @@
 #define LIFT_HEAD   128
 
 /* As a TCP sender at an MTU of 1500 sets them. Constant, so that what a program derives from them
- * is no difference between a long packet and a short one.
+ * is no difference between a long packet and a short one; but the jumbo header counts, as in skb->len.
  */
 #define GSO_SIZE 1428
 #define GSO_SEGS 46
@@ -156,7 +158,7 @@ int bt_runner_run(struct bt_runner *r, const struct bt_packet *p, int ifindex, b
 		.ingress_ifindex = ingress ? ifindex : 0,
 		.gso_size = GSO_SIZE,
 		.gso_segs = GSO_SEGS,
-		.wire_len = WIRE_LEN,
+		.wire_len = WIRE_LEN + (p->shape == BT_SHAPE_HBH ? BIGTCP_JUMBO_HDR_LEN : 0),
 	}, out = {};
 	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = r->in, .data_out = r->out,
 		    .data_size_out = sizeof(r->out), .ctx_in = &in, .ctx_size_in = sizeof(in),
