@@ -29,7 +29,7 @@ unit 300 $OUT/tests/unit --tap -j2
 fuzz 420 sh selftests/fuzz.sh
 prog 900 $OUT/tests/prog --tap -j1
 net 900 bash selftests/net/run.sh
-vm 900 sh selftests/vm/run.sh
+vm 1000 sh selftests/vm/run.sh
 EOF
 }
 

@@ -9,12 +9,12 @@ cd "$(dirname "$0")/../.." || exit 1
 OUT=${OUT:-.output}
 
 # The guest's commands are the real ones: tests must not see busybox's ip or grep. busybox only
-# fills the gaps (/usr/lib/busybox, last in PATH).
+# fills the gaps (/usr/lib/busybox, last in PATH). BT_VM_COMMANDS adds to them (strace, gdb).
 commands="bash dash mount umount mkdir rm mv cp ln ls cat chmod touch find xargs sort uniq head tail
 cut tr wc tee seq sleep timeout date stat stty mktemp dirname basename readlink sha256sum cksum cmp
 diff dd od env id uname nproc expr printf true false test mawk awk sed grep egrep kill nohup setpriv
 ip tc ss bridge bpftool ethtool iperf3 tcpdump jq nsenter unshare ping sysctl ps pgrep
-modprobe insmod lsmod rmmod dmesg flock setsid capsh getpcaps"
+modprobe insmod lsmod rmmod dmesg flock setsid capsh getpcaps ${BT_VM_COMMANDS:-}"
 
 die()
 {
@@ -78,8 +78,9 @@ printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts"
 ln -s /proc/self/mounts "$root/etc/mtab"
 
 shopt -s globstar nullglob
+# The corpus's sources go with it: the tests read its statements there.
 add_tree "$OUT"/bigtcp "$OUT"/libbigtcp.so "$OUT"/tests/prog "$OUT"/tools/* "$OUT"/**/*.bpf.o \
-	"$OUT"/corpus/*.tab selftests/**/*.sh
+	"$OUT"/corpus/*.tab selftests/**/*.sh selftests/corpus/*.bpf.c
 # What the compiler leaves beside a tool is of no use there.
 rm -f "$root"/bigtcp/.output/tools/*.d
 install -m 755 selftests/vm/init "$root/init" || exit 1

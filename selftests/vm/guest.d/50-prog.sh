@@ -7,5 +7,5 @@ if [ ! -x .output/tests/prog ]; then
 	not_ok "tests/prog is in the guest"
 	finish
 fi
-export BT_PROG_PACKETS=${BT_PROG_PACKETS:-300}
+export BT_PROG_PACKETS=${BT_PROG_PACKETS:-100}
 exec .output/tests/prog --tap -j2
