@@ -2,9 +2,11 @@
 /*
  * Access list and counters by TCP port for a device without link-layer header (tun, WireGuard): the IP
  * header is at offset 0. A packet is booked on the lower of its ports that the list has; what it has
- * neither of, and what is not TCP, is booked on port 0.
+ * neither of, and what is not TCP, is booked on port 0. l3_mark writes the traffic class of a port's
+ * packets, IPv6 only.
  */
 /* expect: l3_acl audit=unknown twin=made kernel=6.1 */
+/* expect: l3_mark audit=unknown twin=made kernel=6.1 */
 /* flow: src=2001:db8:1::1 dst=2001:db8:2::2 sport=40000 dport=5201 */
 #include "corpus.h"
 
@@ -12,7 +14,7 @@ struct rule {
 	__u64 packets;
 	__u64 bytes; /* of the IP packets */
 	__u32 deny;
-	__u32 pad;
+	__u32 dscp;
 };
 
 /* Key: a port, host byte order. */
@@ -45,12 +47,10 @@ static __always_inline struct tcphdr *l3_tcp(struct __sk_buff *skb)
 	return (void *)(tcp + 1) > end ? NULL : tcp;
 }
 
-SEC("tc")
-int l3_acl(struct __sk_buff *skb)
+static __always_inline struct rule *l3_rule(const struct tcphdr *tcp)
 {
-	struct tcphdr *tcp = l3_tcp(skb);
 	struct rule *rule = NULL;
-	__u16 port, none = 0;
+	__u16 port = 0;
 
 	if (tcp) {
 		__u16 sport = bpf_ntohs(tcp->source), dport = bpf_ntohs(tcp->dest);
@@ -61,14 +61,40 @@ int l3_acl(struct __sk_buff *skb)
 			port = sport < dport ? dport : sport;
 			rule = bpf_map_lookup_elem(&rules, &port);
 		}
+		port = 0;
 	}
-	if (!rule)
-		rule = bpf_map_lookup_elem(&rules, &none);
+	return rule ? rule : bpf_map_lookup_elem(&rules, &port);
+}
+
+SEC("tc")
+int l3_acl(struct __sk_buff *skb)
+{
+	struct rule *rule = l3_rule(l3_tcp(skb));
+
 	if (!rule)
 		return TC_ACT_OK;
 	__sync_fetch_and_add(&rule->packets, 1);
 	__sync_fetch_and_add(&rule->bytes, skb->len);
 	return rule->deny ? TC_ACT_SHOT : TC_ACT_OK;
+}
+
+SEC("tc")
+int l3_mark(struct __sk_buff *skb)
+{
+	struct tcphdr *tcp = l3_tcp(skb);
+	struct rule *rule = l3_rule(tcp);
+	__u8 *ip6;
+
+	if (!tcp || !rule || skb->protocol != bpf_htons(ETH_P_IPV6))
+		return TC_ACT_OK;
+	ip6 = (__u8 *)(long)skb->data;
+	if ((void *)(ip6 + sizeof(struct ipv6hdr)) > (void *)(long)skb->data_end)
+		return TC_ACT_OK;
+	ip6[0] = 0x60 | (rule->dscp & 0x3f) >> 2;
+	ip6[1] = (ip6[1] & 0x3f) | rule->dscp << 6;
+	__sync_fetch_and_add(&rule->packets, 1);
+	__sync_fetch_and_add(&rule->bytes, skb->len);
+	return TC_ACT_OK;
 }
 
 SEC("tc")
@@ -79,6 +105,7 @@ int bt_setup(struct __sk_buff *skb)
 
 	for (int i = 0; i < 5; i++) {
 		rule.deny = ports[i] == 22;
+		rule.dscp = i;
 		bpf_map_update_elem(&rules, &ports[i], &rule, BPF_ANY);
 	}
 	return TC_ACT_OK;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The net suite: every script of this folder but this one and lib.sh, one after the other; or those named.
+# The net suite: every script of this folder but this one and lib*.sh, one after the other; or those named.
 # Their TAP lines get the script's name in front. A script that ends with an error but no failed test,
 # or that takes too long, is a failed test.
 set -u
@@ -15,7 +15,7 @@ failed=0
 
 for script in "$@"; do
 	name=$(basename "$script" .sh)
-	case $name in lib | run) continue ;; esac
+	case $name in lib | lib_* | run) continue ;; esac
 	timeout -k 10 $LIMIT bash "selftests/net/$name.sh" </dev/null |
 		sed -u -E "s/^((not )?ok( [0-9]+)?)( - )?($name: )?/\1 - $name: /" | tee "$tmp/out"
 	rc=${PIPESTATUS[0]}
