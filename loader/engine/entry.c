@@ -25,14 +25,17 @@ static void count(struct rewrite *w, __s32 field)
 	buf_put(&w->b, ATOMIC_ADD64(BPF_REG_1, BPF_REG_2, 0));
 }
 
-/* R0 = this CPU's buffer; the key is in the state map, since no stack may be borrowed. */
-static void lookup_buf(struct rewrite *w, __u8 reg, __u32 none)
+/* Puts the address of this CPU's buffer in a register, which it returns. The key is in the state
+ * map, since no stack may be borrowed.
+ */
+static __u8 lookup_buf(struct rewrite *w, __u32 none)
 {
 	buf_ld64(&w->b, BPF_REG_1, INSN_PSEUDO_MAP_FD, w->opts->buf_fd, 0);
 	buf_ld64(&w->b, BPF_REG_2, INSN_PSEUDO_MAP_VALUE, w->opts->state_fd, STATE(zero));
 	buf_put(&w->b, CALL_HELPER(BPF_FUNC_map_lookup_elem));
 	buf_jmp_imm(&w->b, BPF_JEQ, BPF_REG_0, 0, none);
-	buf_put(&w->b, MOV64_REG(reg, BPF_REG_0));
+	buf_put(&w->b, MOV64_REG(BPF_REG_9, BPF_REG_0));
+	return BPF_REG_9;
 }
 
 /*
@@ -89,7 +92,7 @@ void write_entry(struct rewrite *w)
 /* R1 = ctx at @jumbo; falls through into the twin of main, or goes back to the original. */
 void write_jumbo(struct rewrite *w, __u32 jumbo)
 {
-	static const struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4, false };
+	struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4, 0, false };
 	struct buf *b = &w->b;
 	__u32 back = buf_label(b), check = buf_label(b);
 
@@ -103,12 +106,9 @@ void write_jumbo(struct rewrite *w, __u32 jumbo)
 
 	buf_bind(b, check);
 	pull_headers(w);
-	if (w->pl->direct) {
-		shift_in_direct(b, w->opts, regs, back);
-	} else {
-		lookup_buf(w, BPF_REG_9, back);
-		shift_in_store(b, w->opts, regs, BPF_REG_9, back);
-	}
+	if (!w->pl->direct)
+		regs.buf = lookup_buf(w, back);
+	shift_in(b, w->opts, regs, back);
 	count(w, STATE(jumbo));
 	buf_put(b, MOV64_REG(BPF_REG_1, BPF_REG_6));
 	write_home_save(w, w->pl->home[0], BPF_REG_1);
@@ -124,18 +124,15 @@ void write_lost(struct rewrite *w)
 /* R6 = ctx, R0 = verdict. */
 static void write_out_block(struct rewrite *w)
 {
-	static const struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4, false };
+	struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4, 0, false };
 	struct buf *b = &w->b;
 	__u32 lost = buf_label(b), as_is = buf_label(b);
 
 	buf_put(b, MOV64_REG(BPF_REG_7, BPF_REG_0));
 	pull_headers(w);
-	if (w->pl->direct) {
-		shift_out_direct(b, regs, lost, as_is);
-	} else {
-		lookup_buf(w, BPF_REG_9, lost);
-		shift_out_store(b, regs, BPF_REG_9, lost, as_is, lost);
-	}
+	if (!w->pl->direct)
+		regs.buf = lookup_buf(w, lost);
+	shift_out(b, regs, lost, as_is, lost);
 	/* The kernel takes no jumbo header in a packet that the program made this short. */
 	if (!w->opts->any_len) {
 		buf_put(b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_6, SKB(len)));

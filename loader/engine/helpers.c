@@ -3,56 +3,7 @@
  * Helpers by id (include/uapi/linux/bpf.h, __BPF_FUNC_MAPPER). Who may call what: tc_cls_act_func_proto(),
  * bpf_sk_base_func_proto() and bpf_base_func_proto() of 6.1, 6.12 and 6.18.
  */
-#include "engine/effects.h"
-
-#define NONE(n)                               \
-	{                                     \
-		.name = n, .effect = EFF_NONE \
-	}
-#define NOT_TC(n)                               \
-	{                                       \
-		.name = n, .effect = EFF_NOT_TC \
-	}
-#define OFFSET(n, a)                                      \
-	{                                                 \
-		.name = n, .effect = EFF_OFFSET, .arg = a \
-	}
-#define OFFSET_NZ(n, a)                                      \
-	{                                                    \
-		.name = n, .effect = EFF_OFFSET_NZ, .arg = a \
-	}
-#define AROUND(n, args)                                        \
-	{                                                      \
-		.name = n, .effect = EFF_AROUND, .nargs = args \
-	}
-#define HASH(n, args)                                        \
-	{                                                    \
-		.name = n, .effect = EFF_HASH, .nargs = args \
-	}
-#define CAPTURE(n, a, args)                                               \
-	{                                                                 \
-		.name = n, .effect = EFF_CAPTURE, .arg = a, .nargs = args \
-	}
-#define TAIL_CALL(n, args)                                        \
-	{                                                         \
-		.name = n, .effect = EFF_TAIL_CALL, .nargs = args \
-	}
-#define SEGS(n, a)                                      \
-	{                                               \
-		.name = n, .effect = EFF_SEGS, .arg = a \
-	}
-#define NO_CTX(n)                               \
-	{                                       \
-		.name = n, .effect = EFF_NO_CTX \
-	}
-#define CALLBACK(n, a, from, to)                                                          \
-	{                                                                                 \
-		.name = n, .effect = EFF_CALLBACK, .arg = a, .cb_from = from, .cb_to = to \
-	}
-#define REFUSE(n, w)                                      \
-	{                                                 \
-		.name = n, .effect = EFF_REFUSE, .why = w \
-	}
+#include "engine/rows.h"
 
 static const char why_room[] =
 	"the kernel then marks the packet SKB_GSO_DODGY, drops its jumbo header on the way to a "
@@ -280,8 +231,6 @@ static const struct effect_row helpers[] = {
 	[211] = NONE("cgrp_storage_delete"),
 };
 /* clang-format on */
-
-static const struct effect_row unknown = { .name = "", .effect = EFF_UNKNOWN };
 
 unsigned int effect_helper_count(void)
 {

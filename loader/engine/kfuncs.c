@@ -6,32 +6,7 @@
  */
 #include <string.h>
 
-#include "engine/effects.h"
-
-#define NONE(n)                               \
-	{                                     \
-		.name = n, .effect = EFF_NONE \
-	}
-#define NOT_TC(n)                               \
-	{                                       \
-		.name = n, .effect = EFF_NOT_TC \
-	}
-#define NO_CTX(n)                               \
-	{                                       \
-		.name = n, .effect = EFF_NO_CTX \
-	}
-#define DYNPTR(n, a)                                      \
-	{                                                 \
-		.name = n, .effect = EFF_DYNPTR, .arg = a \
-	}
-#define LATER(n, a)                                         \
-	{                                                   \
-		.name = n, .effect = EFF_CALLBACK, .arg = a \
-	}
-#define REFUSE(n, w)                                      \
-	{                                                 \
-		.name = n, .effect = EFF_REFUSE, .why = w \
-	}
+#include "engine/rows.h"
 
 static const char why_kern_ctx[] =
 	"it reads struct sk_buff itself, whose header offsets do not follow the move; build the "
@@ -293,8 +268,6 @@ static const struct effect_row kfuncs[] = {
 	NOT_TC("tcp_slow_start"),
 	/* clang-format on */
 };
-
-static const struct effect_row unknown = { .name = "", .effect = EFF_UNKNOWN };
 
 unsigned int effect_kfunc_count(void)
 {

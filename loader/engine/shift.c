@@ -115,28 +115,6 @@ void shift_if_moved(struct buf *b, struct shift_regs r, __u32 moved, __u32 short
 	buf_jmp32_imm(b, BPF_JEQ, r.tmp, (__s32)BIGTCP_TWIN_MAGIC, moved);
 }
 
-void shift_in_direct(struct buf *b, const struct bigtcp_twin_opts *opts, struct shift_regs r,
-		     __u32 no)
-{
-	__u32 at[N_OFFSETS], done = buf_label(b), k;
-
-	for (k = 0; k < N_OFFSETS; k++)
-		at[k] = buf_label(b);
-	load_data(b, r, no);
-	find_l3(b, r, at, no);
-	for (k = 0; k < N_OFFSETS; k++) {
-		__u8 o = l3_offsets[k];
-
-		buf_bind(b, at[k]);
-		check_header(b, r, o, no);
-		copy(b, r.pkt, SHIFT, r.pkt, 0, o + IP6_LEN, r.tmp, true);
-		mark_and_fix(b, opts, r.pkt, o);
-		if (k + 1 < N_OFFSETS)
-			buf_ja(b, done);
-	}
-	buf_bind(b, done);
-}
-
 static void store_bytes(struct buf *b, __u8 ctx, __u8 buf_reg, __u8 len)
 {
 	buf_put(b, MOV64_REG(BPF_REG_1, ctx));
@@ -147,8 +125,21 @@ static void store_bytes(struct buf *b, __u8 ctx, __u8 buf_reg, __u8 len)
 	buf_put(b, CALL_HELPER(BPF_FUNC_skb_store_bytes));
 }
 
-void shift_in_store(struct buf *b, const struct bigtcp_twin_opts *opts, struct shift_regs r,
-		    __u8 buf_reg, __u32 no)
+/* Where the moved bytes are put together: the packet itself, or the buffer. */
+static __u8 target(struct shift_regs r)
+{
+	return r.buf ? r.buf : r.pkt;
+}
+
+/* The code for each offset ends here; through the buffer R0 says whether it was written. */
+static void finish(struct buf *b, struct shift_regs r, __u32 done, __u32 failed)
+{
+	buf_bind(b, done);
+	if (r.buf)
+		buf_jmp_imm(b, BPF_JNE, BPF_REG_0, 0, failed);
+}
+
+void shift_in(struct buf *b, const struct bigtcp_twin_opts *opts, struct shift_regs r, __u32 no)
 {
 	__u32 at[N_OFFSETS], done = buf_label(b), k;
 
@@ -161,14 +152,14 @@ void shift_in_store(struct buf *b, const struct bigtcp_twin_opts *opts, struct s
 
 		buf_bind(b, at[k]);
 		check_header(b, r, o, no);
-		copy(b, buf_reg, SHIFT, r.pkt, 0, o + IP6_LEN, r.tmp, false);
-		mark_and_fix(b, opts, buf_reg, o);
-		store_bytes(b, r.ctx, buf_reg, SHIFT + o + IP6_LEN);
+		copy(b, target(r), SHIFT, r.pkt, 0, o + IP6_LEN, r.tmp, true);
+		mark_and_fix(b, opts, target(r), o);
+		if (r.buf)
+			store_bytes(b, r.ctx, r.buf, SHIFT + o + IP6_LEN);
 		if (k + 1 < N_OFFSETS)
 			buf_ja(b, done);
 	}
-	buf_bind(b, done);
-	buf_jmp_imm(b, BPF_JNE, BPF_REG_0, 0, no);
+	finish(b, r, done, no);
 }
 
 /* Goes to at[k] by the mark, to @none when there is none. */
@@ -209,7 +200,7 @@ static void put_header(struct buf *b, struct shift_regs r, __u8 reg, __u8 o)
 	buf_put(b, STX_MEM(BPF_W, reg, r.tmp, o + IP6_LEN + 4));
 }
 
-void shift_out_direct(struct buf *b, struct shift_regs r, __u32 short_pkt, __u32 not_moved)
+void shift_out(struct buf *b, struct shift_regs r, __u32 short_pkt, __u32 not_moved, __u32 lost)
 {
 	__u32 at[N_OFFSETS], done = buf_label(b), k;
 
@@ -221,33 +212,12 @@ void shift_out_direct(struct buf *b, struct shift_regs r, __u32 short_pkt, __u32
 		__u8 o = l3_offsets[k];
 
 		buf_bind(b, at[k]);
-		copy(b, r.pkt, 0, r.pkt, SHIFT, o + IP6_LEN, r.tmp, false);
-		put_header(b, r, r.pkt, o);
+		copy(b, target(r), 0, r.pkt, SHIFT, o + IP6_LEN, r.tmp, false);
+		put_header(b, r, target(r), o);
+		if (r.buf)
+			store_bytes(b, r.ctx, r.buf, SHIFT + o + IP6_LEN);
 		if (k + 1 < N_OFFSETS)
 			buf_ja(b, done);
 	}
-	buf_bind(b, done);
-}
-
-void shift_out_store(struct buf *b, struct shift_regs r, __u8 buf_reg, __u32 short_pkt,
-		     __u32 not_moved, __u32 lost)
-{
-	__u32 at[N_OFFSETS], write = buf_label(b), k;
-
-	for (k = 0; k < N_OFFSETS; k++)
-		at[k] = buf_label(b);
-	load_data(b, r, short_pkt);
-	find_mark(b, r, at, not_moved);
-	for (k = 0; k < N_OFFSETS; k++) {
-		__u8 o = l3_offsets[k];
-
-		buf_bind(b, at[k]);
-		copy(b, buf_reg, 0, r.pkt, SHIFT, o + IP6_LEN, r.tmp, false);
-		put_header(b, r, buf_reg, o);
-		store_bytes(b, r.ctx, buf_reg, SHIFT + o + IP6_LEN);
-		if (k + 1 < N_OFFSETS)
-			buf_ja(b, write);
-	}
-	buf_bind(b, write);
-	buf_jmp_imm(b, BPF_JNE, BPF_REG_0, 0, lost);
+	finish(b, r, done, lost);
 }

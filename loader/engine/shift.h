@@ -21,31 +21,26 @@
 #define SHIFT_LINEAR 78
 #define SHIFT_MAX_L3 22 /* two VLAN tags */
 
-/* Registers the code may use. ctx holds the context and keeps it, the others are scratch. */
+/*
+ * Registers the code may use. ctx holds the context and keeps it, pkt, tmp and tmp2 are scratch.
+ * buf: 0 to write the packet directly, else the register with the address of a buffer, which
+ * bpf_skb_store_bytes() then writes: that clobbers R0 to R5, so ctx and buf are above them.
+ */
 struct shift_regs {
-	__u8 ctx, pkt, tmp, tmp2;
+	__u8 ctx, pkt, tmp, tmp2, buf;
 	bool hash; /* for bpf_get_hash_recalc: see put_header() */
 };
 
-/* In: goes to @no (packet as it was) unless the packet has the kernel's jumbo header, else falls through with the
- * packet moved. Writes the packet directly. The caller has checked nothing.
+/* In: goes to @no, packet as it was, unless it has the kernel's jumbo header; else falls through
+ * with the packet moved. The caller has checked nothing.
  */
-void shift_in_direct(struct buf *b, const struct bigtcp_twin_opts *opts, struct shift_regs r,
-		     __u32 no);
-/* The same, into the buffer whose address is in @buf_reg and then by bpf_skb_store_bytes:
- * clobbers R0 to R5, so r.ctx and @buf_reg are R6 or above. r.pkt, r.tmp and r.tmp2 are not.
- */
-void shift_in_store(struct buf *b, const struct bigtcp_twin_opts *opts, struct shift_regs r,
-		    __u8 buf_reg, __u32 no);
+void shift_in(struct buf *b, const struct bigtcp_twin_opts *opts, struct shift_regs r, __u32 no);
 /* Goes to @moved if the packet is in the moved form, to @short_pkt if it is too short to tell. */
 void shift_if_moved(struct buf *b, struct shift_regs r, __u32 moved, __u32 short_pkt);
 /* Out: goes to @short_pkt when the linear part is too short to look at, to @not_moved when the
- * packet is in the kernel's form already; falls through when it has been moved back. r.tmp2 is
- * not used.
+ * packet is in the kernel's form already, to @lost when the kernel would not write (through the
+ * buffer only); falls through when it has been moved back. r.tmp2 is not used.
  */
-void shift_out_direct(struct buf *b, struct shift_regs r, __u32 short_pkt, __u32 not_moved);
-/* As above through the buffer; goes to @lost when the kernel would not write. */
-void shift_out_store(struct buf *b, struct shift_regs r, __u8 buf_reg, __u32 short_pkt,
-		     __u32 not_moved, __u32 lost);
+void shift_out(struct buf *b, struct shift_regs r, __u32 short_pkt, __u32 not_moved, __u32 lost);
 
 #endif

@@ -149,21 +149,21 @@ static void act_around(struct rewrite *w, __u32 at)
 	write_home_save(w, h, BPF_REG_1);
 	r.hash = row->effect == EFF_HASH;
 	r.tmp = row->nargs < 5 ? row->nargs + 1 : plan_remat(s, row->nargs);
-	shift_out_direct(&w->b, r, call, call);
+	shift_out(&w->b, r, call, call, call);
 	buf_bind(&w->b, call);
 	if (row->nargs == 5)
 		put_val(w, r.tmp, &s->reg[r.tmp]);
 	put_self(w, at);
 	write_home_load(w, h, BPF_REG_1);
-	r = (struct shift_regs){ BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4, r.hash };
-	shift_in_direct(&w->b, w->opts, r, no);
+	r = (struct shift_regs){ BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4, 0, r.hash };
+	shift_in(&w->b, w->opts, r, no);
 	unmovable(w, no);
 }
 
 /* The callee's tail call, if it succeeded, left the packet in the kernel's form. */
 static void act_rejoin(struct rewrite *w, __u32 at)
 {
-	static const struct shift_regs r = { BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4, false };
+	static const struct shift_regs r = { BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4, 0, false };
 	struct home h = plan_ctx_at(w->p, w->pl, w->f, at);
 	const struct site *s = flow_site(w->f, at);
 	__u32 moved = buf_label(&w->b);
@@ -179,7 +179,7 @@ static void act_rejoin(struct rewrite *w, __u32 at)
 	buf_rel(&w->b, w->p->insns[at], label_twin(w, insn_target(w->p, at)));
 	write_home_load(w, h, BPF_REG_1);
 	shift_if_moved(&w->b, r, moved, moved);
-	shift_in_direct(&w->b, w->opts, r, moved);
+	shift_in(&w->b, w->opts, r, moved);
 	buf_bind(&w->b, moved);
 }
 
