@@ -132,7 +132,8 @@ static void write_out_block(struct rewrite *w)
 	pull_headers(w);
 	if (!w->pl->direct)
 		regs.buf = lookup_buf(w, lost);
-	shift_out(b, regs, lost, as_is, lost);
+	/* Without a mark: another program has put the packet back, or it could not be moved again. */
+	shift_out(b, regs, lost, w->pl->rejoins ? as_is : lost, lost);
 	/* The kernel takes no jumbo header in a packet that the program made this short. */
 	if (!w->opts->any_len) {
 		buf_put(b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_6, SKB(len)));

@@ -246,6 +246,8 @@ static int step_call(struct run *r, __u32 inst, __u32 at, struct state *st)
 
 	if (insn_is_subcall(i))
 		return step_subcall(r, inst, at, st);
+	if (call_is_poison(i))
+		return 0;
 	err = call_effect(r->opts, i, at, &row, r->why);
 	if (err)
 		return err;
@@ -326,17 +328,18 @@ static int run_block(struct run *r, __u32 inst, __u32 at, bool record)
 	for (;;) {
 		const struct bpf_insn *i = &r->p->insns[at];
 		bool jump = insn_is_jump(i);
+		unsigned int ways = jump ? step_jump(&s, st, at) : JUMP_FALL;
 
 		if (record)
 			record_site(r, inst, at, st);
 		if (insn_is_exit(i))
 			return record ? 0 : step_exit(r, inst, st);
-		if (jump && !record) {
+		if ((ways & JUMP_TAKE) && !record) {
 			ret = flow_to(r, inst, insn_target(r->p, at), st);
 			if (ret)
 				return ret;
 		}
-		if (insn_is_uncond(i))
+		if (!(ways & JUMP_FALL))
 			return 0;
 		if (i->code == (BPF_JMP | BPF_CALL)) {
 			ret = step_call(r, inst, at, st);

@@ -22,6 +22,7 @@ enum val_type {
 	V_STK_VAR, /* some stack slot, offset computed at run time: holds scalars only */
 	V_STK_ANY, /* one of several known slots */
 	V_PKT, /* from ctx->data */
+	V_META, /* from ctx->data_meta */
 	V_MAP, /* map pointer, LD_IMM64 at instruction .c */
 	V_FUNC, /* address of subprogram .c */
 	V_OTHER, /* some other pointer, or a scalar */
@@ -49,6 +50,15 @@ struct val {
 #define BASE_PKT_PLUS  8
 #define BASE_PLUS_PKT  16
 #define BASE_OTHER_SUM 32
+/* The same for a difference of the metadata and a packet pointer. */
+#define BASE_META_DIFF 64
+/* The same for a jump: the metadata against a packet pointer, or the other way round; something that may be
+ * either; anything else.
+ */
+#define BASE_META_PKT	1
+#define BASE_PKT_META	2
+#define BASE_META_MIX	4
+#define BASE_OTHER_JUMP 8
 
 /* A call or an exit: values joined over all paths and call chains. */
 struct site {
@@ -92,6 +102,10 @@ struct step {
 
 /* Applies one instruction that is no jump, call or exit. */
 void step_insn(struct step *s, struct state *st, __u32 at);
+/* Which ways a jump can go: JUMP_FALL, JUMP_TAKE, or both if it is not decided by constants. */
+#define JUMP_FALL 1
+#define JUMP_TAKE 2
+unsigned int step_jump(struct step *s, const struct state *st, __u32 at);
 /* Clobbers what a call clobbers. */
 void step_clobber(struct state *st);
 

@@ -5,6 +5,14 @@
 #include "engine/kfunc.h"
 #include "engine/reason.h"
 
+bool call_is_poison(const struct bpf_insn *i)
+{
+	if (i->src_reg == INSN_PSEUDO_KFUNC_CALL)
+		return !i->imm && !i->off;
+	return !i->src_reg &&
+	       (i->imm == 0xbad2310 || (i->imm >= 2001000000 && i->imm < 2003000000));
+}
+
 static int helper_effect(const struct bpf_insn *i, __u32 at, const struct effect_row **out,
 			 struct bigtcp_twin_reason *why)
 {

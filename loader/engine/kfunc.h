@@ -8,6 +8,11 @@
 #include "base/cleanup.h"
 #include "engine/effects.h"
 
+/* What libbpf writes over an instruction that must not be reached on this kernel (a CO-RE relocation
+ * that does not resolve, a weak kfunc or a map that is not there). The verifier sees to it.
+ */
+bool call_is_poison(const struct bpf_insn *i);
+
 /* Finds the row; -ENOTSUP with a reason for ids and names without one, for what no tc program
  * may call and for what is refused whatever its arguments.
  */

@@ -25,12 +25,11 @@ struct planner {
 static const struct field {
 	const char *name;
 	__u32 off, size;
-	__u8 act; /* ACT_COPY: refused */
+	__u8 act;
 } fields[] = {
 	{ "len", offsetof(struct __sk_buff, len), 4, ACT_LEN },
 	{ "data", offsetof(struct __sk_buff, data), 4, ACT_DATA },
 	{ "wire_len", offsetof(struct __sk_buff, wire_len), 4, ACT_LEN },
-	{ "data_meta", offsetof(struct __sk_buff, data_meta), 4, ACT_COPY },
 };
 
 static const struct field *field_at(__s32 off, __u32 size)
@@ -52,23 +51,54 @@ static int plan_load(struct planner *pr, __u32 at)
 	__u8 base = pr->f->base[at];
 
 	/* Pointers to memory are 8 bytes and the context has no such field at these places. */
-	if (!fd || !base || base == BASE_OTHER || base == (BASE_OTHER | BASE_NONE))
+	if (!fd || !base || (base & ~BASE_NONE) == BASE_OTHER)
 		return 0;
 	if (BPF_SIZE(i->code) == BPF_DW)
 		return 0;
-	if (base != BASE_CTX || BPF_MODE(i->code) != BPF_MEM)
+	/* A scalar on some chain: that chain does not get here. */
+	if ((base & ~BASE_NONE) != BASE_CTX || BPF_MODE(i->code) != BPF_MEM)
 		return reason_set(
 			pr->why, BIGTCP_TWIN_AMBIGUOUS, at, i->off, fd->name,
 			"cannot tell whether instruction %u reads %s of the context or some "
 			"other memory; build the program with <bigtcp/parse.bpf.h>",
 			at, fd->name);
-	if (fd->act == ACT_COPY)
-		return reason_set(
-			pr->why, BIGTCP_TWIN_FIELD, at, i->off, fd->name,
-			"instruction %u reads %s, whose bytes would no longer end where the "
-			"moved packet starts; build the program with <bigtcp/parse.bpf.h>",
-			at, fd->name);
 	pr->pl->act[at] = fd->act;
+	return 0;
+}
+
+/*
+ * The metadata lies in front of the packet and is not moved. Only its end, the packet's start, is
+ * seen 8 bytes further on: a comparison is made with the real start, a difference is refused.
+ */
+static int plan_meta(struct planner *pr, __u32 at)
+{
+	__u8 base = pr->f->base[at], pair = base & (BASE_META_PKT | BASE_PKT_META);
+
+	if (!pair && !(base & BASE_META_MIX))
+		return 0;
+	if (base == BASE_META_PKT || base == BASE_PKT_META) {
+		pr->pl->act[at] = ACT_META;
+		return 0;
+	}
+	return reason_set(
+		pr->why, BIGTCP_TWIN_AMBIGUOUS, at, 0, "data_meta",
+		"cannot tell whether instruction %u compares the packet's metadata; build the "
+		"program with <bigtcp/parse.bpf.h>",
+		at);
+}
+
+static int plan_alu(struct planner *pr, __u32 at)
+{
+	__u8 base = pr->f->base[at], op = pr->p->insns[at].code;
+
+	if (base & BASE_META_DIFF)
+		return reason_set(pr->why, BIGTCP_TWIN_FIELD, at, 0, "data_meta",
+				  "instruction %u subtracts data_meta and a packet pointer, whose "
+				  "distance is not that of the moved packet; compare them instead",
+				  at);
+	if (pr->opts->clamp && op == (BPF_ALU64 | BPF_ADD | BPF_X) &&
+	    (base == BASE_PKT_PLUS || base == BASE_PLUS_PKT))
+		pr->pl->act[at] = ACT_CLAMP;
 	return 0;
 }
 
@@ -110,6 +140,21 @@ static bool is_const(const struct val *v)
 	return v->t == V_CONST && !v->may;
 }
 
+static bool own_stack(const struct site *s, const struct val *v)
+{
+	return v->t == V_STK && !v->may && s->frame >= 0 && v->frame == s->frame;
+}
+
+__u8 plan_same(const struct site *s, __u8 arg)
+{
+	__u8 r;
+
+	for (r = BPF_REG_6; r <= BPF_REG_9; r++)
+		if (val_eq(&s->reg[r], &s->reg[arg]))
+			return r;
+	return 0;
+}
+
 __u8 plan_remat(const struct site *s, __u8 nargs)
 {
 	__u8 r;
@@ -117,8 +162,7 @@ __u8 plan_remat(const struct site *s, __u8 nargs)
 	for (r = nargs; r > BPF_REG_1; r--) {
 		const struct val *v = &s->reg[r];
 
-		if (is_const(v) || (v->t == V_MAP && !v->may) ||
-		    (v->t == V_STK && !v->may && s->frame >= 0 && v->frame == s->frame))
+		if (is_const(v) || (v->t == V_MAP && !v->may) || own_stack(s, v))
 			return r;
 	}
 	return 0;
@@ -187,7 +231,7 @@ static int plan_dynptr(struct planner *pr, __u32 at, const struct effect_row *ro
 					  "kernel has no %s (Linux 6.5) to move it",
 					  at, needs[n]);
 	}
-	if (v->t != V_STK || v->may || s->frame < 0 || v->frame != s->frame)
+	if (v->t != V_STK || v->may || (!own_stack(s, v) && !plan_same(s, row->arg)))
 		return reason_set(pr->why, BIGTCP_TWIN_AMBIGUOUS, at, 0, row->name,
 				  "cannot tell where the dynptr of instruction %u is on the stack",
 				  at);
@@ -205,7 +249,7 @@ static int plan_call(struct planner *pr, __u32 at)
 	const struct val *v;
 	int err;
 
-	if (insn_is_subcall(i) || !flow_site(pr->f, at)->seen)
+	if (insn_is_subcall(i) || call_is_poison(i) || !flow_site(pr->f, at)->seen)
 		return 0;
 	err = call_effect(pr->opts, i, at, &row, pr->why);
 	if (err)
@@ -248,9 +292,10 @@ static int plan_insns(struct planner *pr)
 
 		if (p->second[n])
 			continue;
-		if (pr->opts->clamp && i->code == (BPF_ALU64 | BPF_ADD | BPF_X) &&
-		    (pr->f->base[n] == BASE_PKT_PLUS || pr->f->base[n] == BASE_PLUS_PKT))
-			pr->pl->act[n] = ACT_CLAMP;
+		if (BPF_CLASS(i->code) == BPF_ALU64)
+			err = plan_alu(pr, n);
+		else if (insn_is_jump(i))
+			err = plan_meta(pr, n);
 		else if (BPF_CLASS(i->code) == BPF_LDX)
 			err = plan_load(pr, n);
 		else if (insn_is_ld_abs(i) && flow_site(pr->f, n)->seen)
@@ -299,7 +344,7 @@ static void plan_rejoins(struct planner *pr)
 		if (insn_is_subcall(&p->insns[n]) && flow_site(pr->f, n)->seen &&
 		    p->subs[prog_sub_at(p, insn_target(p, n))].tail_call)
 			pr->pl->act[n] = ACT_REJOIN;
-		if (n < p->subs[0].end && insn_is_exit(&p->insns[n]))
+		if (n < p->subs[0].end && insn_is_exit(&p->insns[n]) && flow_site(pr->f, n)->seen)
 			pr->pl->act[n] = ACT_EXIT;
 	}
 }
@@ -387,6 +432,7 @@ int plan_make(struct prog *p, const struct flow *f, const struct bigtcp_twin_opt
 	for (n = 0; n < p->cnt; n++) {
 		pl->sites += !!pl->act[n];
 		pl->clamped += pl->act[n] == ACT_CLAMP;
+		pl->rejoins |= pl->act[n] == ACT_REJOIN;
 		pl->direct |= pl->act[n] == ACT_AROUND || pl->act[n] == ACT_REJOIN;
 	}
 	return 0;

@@ -19,6 +19,7 @@ enum act {
 	ACT_DYNPTR, /* call: dynptr adjusted behind it */
 	ACT_REJOIN, /* subprogram call that may have made a tail call */
 	ACT_EXIT, /* exit of main */
+	ACT_META, /* jump that compares the metadata with the packet's start */
 	ACT_CLAMP, /* packet pointer plus a computed offset: the offset is bounded */
 };
 
@@ -35,6 +36,7 @@ struct plan {
 	__u8 *act; /* by instruction: enum act */
 	struct home home[PROG_MAX_SUBS];
 	bool direct;
+	bool rejoins; /* ACT_REJOIN occurs: main may end with a packet that is not moved */
 	__u32 sites; /* instructions with an act */
 	__u32 clamped; /* ACT_CLAMP among them */
 	__s32 dynptr_size, dynptr_adjust; /* kfunc ids, if ACT_DYNPTR occurs */
@@ -51,6 +53,9 @@ struct home plan_ctx_at(const struct prog *p, const struct plan *pl, const struc
 			__u32 at);
 /* A register whose value can be made again after it was used as scratch, or 0. */
 __u8 plan_remat(const struct site *s, __u8 nargs);
+
+/* A register that survives the call and has the same value as argument @arg, or 0. */
+__u8 plan_same(const struct site *s, __u8 arg);
 
 /* Picks a home for function @sub (room.c). false: there is no room. */
 bool room_for_ctx(const struct prog *p, __u32 sub, struct home *out);

@@ -121,14 +121,19 @@ static void put_val(struct rewrite *w, __u8 reg, const struct val *v)
 	}
 }
 
-/* Not reached while the packet is as the entry left it; a helper that adds a third VLAN tag gets here. */
-static void unmovable(struct rewrite *w, __u32 no)
+/*
+ * The packet is not as the entry left it: a helper that adds a third VLAN tag gets here. In main
+ * that is the end. A subprogram or a callback can't end the program; it goes on, and main's way
+ * out, which finds no mark, drops the packet.
+ */
+static void unmovable(struct rewrite *w, __u32 at, __u32 no)
 {
 	__u32 over = buf_label(&w->b);
 
 	buf_ja(&w->b, over);
 	buf_bind(&w->b, no);
-	write_lost(w);
+	if (!w->p->sub_of[at])
+		write_lost(w);
 	buf_bind(&w->b, over);
 }
 
@@ -157,7 +162,7 @@ static void act_around(struct rewrite *w, __u32 at)
 	write_home_load(w, h, BPF_REG_1);
 	r = (struct shift_regs){ BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4, 0, r.hash };
 	shift_in(&w->b, w->opts, r, no);
-	unmovable(w, no);
+	unmovable(w, at, no);
 }
 
 /* The callee's tail call, if it succeeded, left the packet in the kernel's form. */
@@ -183,6 +188,17 @@ static void act_rejoin(struct rewrite *w, __u32 at)
 	buf_bind(&w->b, moved);
 }
 
+/* R1 = the dynptr, which is in this frame, or in a caller's whose address a register keeps. */
+static void put_dynptr(struct rewrite *w, const struct site *s, const struct val *v)
+{
+	__u8 same = plan_same(s, BPF_REG_3);
+
+	if (same)
+		buf_put(&w->b, MOV64_REG(BPF_REG_1, same));
+	else
+		put_val(w, BPF_REG_1, v);
+}
+
 /*
  * The dynptr starts SHIFT bytes in. Both calls give -EINVAL for the null dynptr that a failed
  * creation leaves, which is also the error of that creation.
@@ -194,14 +210,32 @@ static void act_dynptr(struct rewrite *w, __u32 at)
 	struct bpf_insn call = insn_raw(BPF_JMP | BPF_CALL, 0, INSN_PSEUDO_KFUNC_CALL, 0, 0);
 
 	put_self(w, at);
-	put_val(w, BPF_REG_1, v);
+	put_dynptr(w, s, v);
 	call.imm = w->pl->dynptr_size;
 	buf_put(&w->b, call);
-	put_val(w, BPF_REG_1, v);
+	put_dynptr(w, s, v);
 	buf_put(&w->b, MOV64_IMM(BPF_REG_2, SHIFT));
 	buf_put(&w->b, MOV32_REG(BPF_REG_3, BPF_REG_0));
 	call.imm = w->pl->dynptr_adjust;
 	buf_put(&w->b, call);
+}
+
+/* The verifier knows how long the metadata is from a comparison with the unmoved start alone. */
+static void act_meta(struct rewrite *w, __u32 at)
+{
+	const struct bpf_insn *i = &w->p->insns[at];
+	__u8 pkt = w->f->base[at] == BASE_META_PKT ? i->src_reg : i->dst_reg;
+	__u32 taken = buf_label(&w->b), over = buf_label(&w->b);
+
+	buf_put(&w->b, ALU64_IMM(BPF_ADD, pkt, -SHIFT));
+	w->twin_at[at] = w->b.cnt;
+	buf_jump(&w->b, *i, taken);
+	buf_put(&w->b, ALU64_IMM(BPF_ADD, pkt, SHIFT));
+	buf_ja(&w->b, over);
+	buf_bind(&w->b, taken);
+	buf_put(&w->b, ALU64_IMM(BPF_ADD, pkt, SHIFT));
+	buf_ja(&w->b, label_twin(w, insn_target(w->p, at)));
+	buf_bind(&w->b, over);
 }
 
 /* Without a scratch register, and so that the program sees the amount it computed. */
@@ -225,8 +259,7 @@ static void act_clamp(struct rewrite *w, __u32 at)
 
 static void act_exit(struct rewrite *w, __u32 at)
 {
-	if (flow_site(w->f, at)->seen)
-		write_home_load(w, plan_ctx_at(w->p, w->pl, w->f, at), BPF_REG_6);
+	write_home_load(w, plan_ctx_at(w->p, w->pl, w->f, at), BPF_REG_6);
 	w->twin_at[at] = w->b.cnt;
 	write_out(w);
 }
@@ -258,6 +291,9 @@ void write_act(struct rewrite *w, __u32 at)
 		break;
 	case ACT_EXIT:
 		act_exit(w, at);
+		break;
+	case ACT_META:
+		act_meta(w, at);
 		break;
 	case ACT_CLAMP:
 		act_clamp(w, at);

@@ -41,9 +41,10 @@ struct val val_join(struct val a, struct val b)
 		return a;
 	if (is_scalar(a) && is_scalar(b)) {
 		/* A register that is clobbered on one path is not read after the join. */
-		if (a.t == V_NONE)
-			return b;
-		return b.t == V_NONE ? a : val(V_SCALAR);
+		struct val v = a.t == V_NONE ? b : a;
+
+		v.may = 1;
+		return a.t == V_NONE || b.t == V_NONE ? v : val(V_SCALAR);
 	}
 	if (is_scalar(a) || is_scalar(b)) {
 		struct val p = is_scalar(a) ? b : a;
@@ -56,6 +57,8 @@ struct val val_join(struct val a, struct val b)
 	if (a.t == V_CTX || b.t == V_CTX || a.t == V_MIX || b.t == V_MIX || a.t == V_CTX_MOVED ||
 	    b.t == V_CTX_MOVED)
 		return val(V_MIX);
+	if (a.t == V_META || b.t == V_META)
+		return val(a.t == b.t ? V_META : V_MIX);
 	if (is_stack(a) || is_stack(b))
 		return val(a.t == V_STK_VAR && b.t == V_STK_VAR ? V_STK_VAR : V_STK_ANY);
 	if (a.t == V_PKT && b.t == V_PKT)
@@ -175,6 +178,9 @@ static void step_alu(struct step *s, struct state *st, __u32 at)
 	src = BPF_SRC(i->code) == BPF_X ? st->reg[i->src_reg] : val_const((__s64)i->imm);
 	if (i->code == (BPF_ALU64 | BPF_ADD | BPF_X))
 		note_sum(s, at, d, &src);
+	if (s->base && op == BPF_SUB && (d->t == V_META) != (src.t == V_META) && !is_scalar(*d) &&
+	    !is_scalar(src))
+		s->base[at] |= BASE_META_DIFF;
 	if (op == BPF_MOV) {
 		out = step_mov(i, src, wide);
 	} else if (op == BPF_END || op == BPF_NEG) {
@@ -237,6 +243,8 @@ static struct val step_load(const struct state *st, struct val b, const struct b
 										: V_OTHER);
 		if (BPF_SIZE(i->code) == BPF_W && i->off == offsetof(struct __sk_buff, data))
 			return val(V_PKT);
+		if (BPF_SIZE(i->code) == BPF_W && i->off == offsetof(struct __sk_buff, data_meta))
+			return val(V_META);
 		if (BPF_SIZE(i->code) == BPF_W && i->off == offsetof(struct __sk_buff, data_end))
 			return val(V_OTHER);
 		return val(V_SCALAR);
@@ -244,6 +252,7 @@ static struct val step_load(const struct state *st, struct val b, const struct b
 		return stack_load(st, b, i->off, dw);
 	case V_STK_VAR:
 	case V_PKT:
+	case V_META:
 		return val(V_SCALAR);
 	case V_STK_ANY: {
 		struct val v = val(V_NONE);
@@ -335,6 +344,75 @@ static void step_ld(struct state *st, const struct prog *p, __u32 at)
 		out.c = at;
 	}
 	st->reg[i->dst_reg] = out;
+}
+
+static void note_jump(struct step *s, __u32 at, const struct val *d, const struct val *x)
+{
+	__u8 bits = BASE_OTHER_JUMP;
+
+	if (!s->base)
+		return;
+	if (d->t == V_META && x->t == V_PKT)
+		bits = BASE_META_PKT;
+	else if (d->t == V_PKT && x->t == V_META)
+		bits = BASE_PKT_META;
+	else if ((d->t == V_MIX && (x->t == V_PKT || x->t == V_META)) ||
+		 (x->t == V_MIX && (d->t == V_PKT || d->t == V_META)))
+		bits = BASE_META_MIX;
+	s->base[at] |= bits;
+}
+
+static bool holds(__u8 op, __u64 a, __u64 b, bool wide)
+{
+	__s64 sa = wide ? (__s64)a : (__s32)a, sb = wide ? (__s64)b : (__s32)b;
+
+	if (!wide) {
+		a = (__u32)a;
+		b = (__u32)b;
+	}
+	switch (op) {
+	case BPF_JEQ:
+		return a == b;
+	case BPF_JNE:
+		return a != b;
+	case BPF_JGT:
+		return a > b;
+	case BPF_JGE:
+		return a >= b;
+	case BPF_JLT:
+		return a < b;
+	case BPF_JLE:
+		return a <= b;
+	case BPF_JSGT:
+		return sa > sb;
+	case BPF_JSGE:
+		return sa >= sb;
+	case BPF_JSLT:
+		return sa < sb;
+	case BPF_JSLE:
+		return sa <= sb;
+	default:
+		return a & b; /* BPF_JSET */
+	}
+}
+
+unsigned int step_jump(struct step *s, const struct state *st, __u32 at)
+{
+	const struct bpf_insn *i = &s->p->insns[at];
+	const struct val *d = &st->reg[i->dst_reg];
+	struct val x;
+
+	if (insn_is_uncond(i))
+		return JUMP_TAKE;
+	if (BPF_OP(i->code) == INSN_JCOND)
+		return JUMP_TAKE | JUMP_FALL;
+	x = BPF_SRC(i->code) == BPF_X ? st->reg[i->src_reg] : val_const((__s64)i->imm);
+	note_jump(s, at, d, &x);
+	/* What the verifier does not walk must not be judged: configuration by constants. */
+	if (d->t == V_CONST && !d->may && x.t == V_CONST && !x.may)
+		return holds(BPF_OP(i->code), d->c, x.c, BPF_CLASS(i->code) == BPF_JMP) ? JUMP_TAKE
+											: JUMP_FALL;
+	return JUMP_TAKE | JUMP_FALL;
 }
 
 void step_clobber(struct state *st)

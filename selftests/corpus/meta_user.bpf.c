@@ -4,7 +4,7 @@
  * (bpf_xdp_adjust_meta). Packets without metadata, as on devices without XDP, are classified
  * here. The class goes into skb->mark and skb->priority.
  */
-/* expect: meta_user audit=misreads twin=refused:field kernel=6.1 */
+/* expect: meta_user audit=misreads twin=made kernel=6.1 */
 /* flow: src=2001:db8::1 dst=2001:db8::2 sport=40000 dport=5201 */
 #include "corpus.h"
 

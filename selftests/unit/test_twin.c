@@ -298,12 +298,69 @@ Test(refused, kfuncs)
 	bigtcp_twin_free(&t);
 }
 
-Test(refused, data_meta)
+/* The metadata is not moved: it is compared with the packet's real start. */
+Test(twin, data_meta_ends_at_the_real_start)
 {
-	const struct bpf_insn prog[] = { LDX_MEM(BPF_W, 2, 1, SKB(data_meta)), MOV64_IMM(0, 0),
-					 EXIT() };
+	const struct bpf_insn jump = insn_raw(BPF_JMP | BPF_JGT | BPF_X, 2, 3, 1, 0);
+	struct bpf_insn prog[] = { LDX_MEM(BPF_W, 2, 1, SKB(data_meta)),
+				   LDX_MEM(BPF_W, 3, 1, SKB(data)),
+				   ALU64_IMM(BPF_ADD, 2, 4),
+				   jump,
+				   MOV64_IMM(4, 0),
+				   MOV64_IMM(0, 0),
+				   EXIT() };
+	struct bigtcp_twin t = MADE(prog);
+	struct bpf_insn in_twin = jump;
 
-	REFUSED(prog, BIGTCP_TWIN_FIELD, 0);
+	in_twin.off = 2;
+	cr_assert_eq(count_pairs(&t, ALU64_IMM(BPF_ADD, 3, -8), in_twin), 1);
+	cr_assert_eq(count_pairs(&t, in_twin, ALU64_IMM(BPF_ADD, 3, 8)), 1);
+	bigtcp_twin_free(&t);
+	prog[3] = insn_raw(BPF_ALU64 | BPF_SUB | BPF_X, 3, 2, 0, 0);
+	REFUSED(prog, BIGTCP_TWIN_FIELD, 3);
+}
+
+/* What constants keep from running is not judged, as the verifier does not walk it either. */
+Test(twin, code_that_constants_switch_off)
+{
+	struct bpf_insn prog[] = {
+		MOV64_IMM(2, 0),
+		insn_raw(BPF_JMP | BPF_JEQ | BPF_K, 2, 0, 2, 0),
+		CALL_HELPER(BPF_FUNC_skb_adjust_room),
+		CALL_HELPER(0xbad2310),
+		MOV64_IMM(0, 0),
+		EXIT(),
+	};
+	struct bigtcp_twin t = MADE(prog);
+
+	bigtcp_twin_free(&t);
+	prog[0] = LDX_MEM(BPF_W, 2, 1, SKB(mark));
+	REFUSED(prog, BIGTCP_TWIN_HELPER, 2);
+	prog[2] = MOV64_IMM(3, 0);
+	t = MADE(prog);
+	bigtcp_twin_free(&t);
+}
+
+/* A third VLAN tag in a subprogram must not end it with a verdict of its own. */
+Test(twin, subprograms_end_only_as_they_did)
+{
+	const struct bpf_insn prog[] = {
+		MOV64_REG(6, 1), MOV64_REG(1, 6),
+		CALL_SUB(2),	 MOV64_IMM(0, 0),
+		EXIT(),		 MOV64_IMM(2, 0x81),
+		MOV64_IMM(3, 5), CALL_HELPER(BPF_FUNC_skb_vlan_push),
+		MOV64_IMM(0, 0), EXIT(),
+	};
+	struct bigtcp_twin t = MADE(prog);
+	__u32 n, start = 0, exits = 0;
+
+	for (n = 0; n < t.insn_cnt; n++)
+		if (same(&t.insns[n], prog[5]))
+			start = n; /* the copy's start, the last one */
+	for (n = start; n < t.insn_cnt; n++)
+		exits += same(&t.insns[n], prog[9]);
+	cr_assert_eq(exits, 1);
+	bigtcp_twin_free(&t);
 }
 
 Test(refused, segs_check_unless_it_is_off)
