@@ -60,7 +60,7 @@ static int make_func_info(const struct rewrite *w, const struct bigtcp_twin_prog
 		return -ENOMEM;
 	for (n = 0; n < in->func_info_cnt; n++) {
 		off = rec_off(in->func_info, n, size);
-		if (prog_sub_at(w->p, off) < 0)
+		if (prog_sub_at(w->p, off) < 0 || (n && off <= rec_off(in->func_info, n - 1, size)))
 			return bad_info(why, off, "func_info");
 		rec_put(out->func_info, &k, in->func_info, n, size, place_plain(w, off));
 	}
