@@ -26,6 +26,7 @@ struct bigtcp_twin_state {
 	__u32 pad;
 	__u64 jumbo; /* packets that took the jumbo path */
 	__u64 lost; /* packets dropped since the header could not be put back */
+	__u64 unresized; /* calls that failed as opts.resize_fails wants it */
 };
 #define BIGTCP_TWIN_STATE_NAME "bigtcp_twin"
 
@@ -103,6 +104,11 @@ struct bigtcp_twin_opts {
 	 * the verifier's limit of 65535 bytes behind a packet pointer, which the move is 8 over.
 	 */
 	bool clamp;
+	/* Helpers that resize a packet (skb_adjust_room, change_proto, change_head) fail on the jumbo
+	 * path with -ENOTSUPP, as they do for other packets that the kernel can't resize, instead of
+	 * there being no twin.
+	 */
+	bool resize_fails;
 	void *arg; /* for the callbacks */
 	/* Name of the kfunc in a call instruction (imm, off); 0 or -errno. NULL: unknown. */
 	int (*kfunc_name)(void *arg, __s32 imm, __s16 off, char *buf, size_t len);

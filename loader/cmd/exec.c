@@ -8,9 +8,10 @@
 
 #include "base/err.h"
 #include "cmd/cmd.h"
+#include "cmd/twin_opts.h"
 #include "core/supervise.h"
 
-enum { OPT_REFUSED = 256, OPT_REPORT, OPT_MAX_PAYLOAD_LEN };
+enum { OPT_REFUSED = 256, OPT_REPORT };
 
 const struct bt_opt exec_opts[] = {
 	{ "refused", OPT_REFUSED, "plain|fail",
@@ -18,8 +19,7 @@ const struct bt_opt exec_opts[] = {
 	{ "report", OPT_REPORT, "FILE",
 	  "one JSON object a line for each load, written before the load returns; without it, a "
 	  "sentence on stderr for each program that gets no twin" },
-	{ "max-payload-len", OPT_MAX_PAYLOAD_LEN, NULL,
-	  "twins read 65535 as a jumbo packet's IPv6 payload_len, not 0" },
+	TWIN_OPTS,
 	{ NULL },
 };
 
@@ -41,11 +41,9 @@ static int parse(int argc, char **argv, const struct bt_cmd *cmd, struct bt_supe
 		case OPT_REPORT:
 			o->report = optarg;
 			break;
-		case OPT_MAX_PAYLOAD_LEN:
-			o->twin.max_payload_len = true;
-			break;
 		default:
-			return BT_EXIT_USAGE;
+			if (!twin_opt(&o->twin, c))
+				return BT_EXIT_USAGE;
 		}
 	}
 	return optind < argc ? 0 : bt_usage(cmd, "no command to run");

@@ -18,9 +18,6 @@ int loading_opt(struct loading *l, int c)
 	case OPT_PLAIN:
 		l->opts.plain = true;
 		return 0;
-	case OPT_MAX_PAYLOAD_LEN:
-		l->opts.twin.max_payload_len = true;
-		return 0;
 	case OPT_REFUSED:
 		if (strcmp(optarg, "fail") && strcmp(optarg, "plain"))
 			return bt_err(BT_EXIT_USAGE, "--refused is fail or plain, not '%s'",
@@ -28,7 +25,7 @@ int loading_opt(struct loading *l, int c)
 		l->opts.policy = strcmp(optarg, "fail") ? BT_REFUSED_PLAIN : BT_REFUSED_FAIL;
 		return 0;
 	default:
-		return BT_EXIT_USAGE;
+		return twin_opt(&l->opts.twin, c) ? 0 : BT_EXIT_USAGE;
 	}
 }
 

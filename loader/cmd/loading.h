@@ -3,21 +3,21 @@
 #ifndef CMD_LOADING_H
 #define CMD_LOADING_H
 
+#include "cmd/twin_opts.h"
 #include "core/twinload.h"
 
 struct bpf_program;
 
-enum { OPT_PROG = 0x100, OPT_PLAIN, OPT_REFUSED, OPT_MAX_PAYLOAD_LEN, OPT_OWN };
+enum { OPT_PROG = 0x100, OPT_PLAIN, OPT_REFUSED, OPT_OWN };
 
-#define LOADING_OPTS                                                               \
-	{ "prog", OPT_PROG, "NAME", "the program (its function's name)" },         \
-		{ "plain", OPT_PLAIN, NULL, "do not rewrite it" },                 \
-		{ "refused", OPT_REFUSED, "fail|plain",                            \
-		  "when there is no twin: fail (default), or load it unchanged" }, \
-	{                                                                          \
-		"max-payload-len", OPT_MAX_PAYLOAD_LEN, NULL,                      \
-			"jumbo packets show payload_len 65535 instead of 0"        \
-	}
+/* clang-format off */
+#define LOADING_OPTS \
+	{ "prog", OPT_PROG, "NAME", "the program (its function's name)" }, \
+	{ "plain", OPT_PLAIN, NULL, "do not rewrite it" }, \
+	{ "refused", OPT_REFUSED, "fail|plain", \
+	  "when there is no twin: fail (default), or load it unchanged" }, \
+	TWIN_OPTS
+/* clang-format on */
 
 struct loading {
 	struct bt_object_opts opts;

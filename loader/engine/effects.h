@@ -7,6 +7,7 @@
 #define ENGINE_EFFECTS_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 
 enum effect {
 	EFF_UNKNOWN = 0, /* no row */
@@ -35,6 +36,7 @@ struct effect_row {
 	 */
 	__u8 cb_from;
 	__u8 cb_to;
+	bool resizes; /* EFF_REFUSE: may fail instead, see bigtcp_twin_opts.resize_fails */
 	const char *why; /* EFF_REFUSE: what would go wrong, and what to do */
 };
 

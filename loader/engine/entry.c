@@ -18,7 +18,7 @@ static __u32 min_len(const struct bigtcp_twin_opts *opts)
 }
 
 /* state->field += 1, with R1 and R2 */
-static void count(struct rewrite *w, __s32 field)
+void write_count(struct rewrite *w, __s32 field)
 {
 	buf_ld64(&w->b, BPF_REG_1, INSN_PSEUDO_MAP_VALUE, w->opts->state_fd, field);
 	buf_put(&w->b, MOV64_IMM(BPF_REG_2, 1));
@@ -109,14 +109,14 @@ void write_jumbo(struct rewrite *w, __u32 jumbo)
 	if (!w->pl->direct)
 		regs.buf = lookup_buf(w, back);
 	shift_in(b, w->opts, regs, back);
-	count(w, STATE(jumbo));
+	write_count(w, STATE(jumbo));
 	buf_put(b, MOV64_REG(BPF_REG_1, BPF_REG_6));
 	write_home_save(w, w->pl->home[0], BPF_REG_1);
 }
 
 void write_lost(struct rewrite *w)
 {
-	count(w, STATE(lost));
+	write_count(w, STATE(lost));
 	buf_put(&w->b, MOV64_IMM(BPF_REG_0, TC_ACT_SHOT));
 	buf_put(&w->b, EXIT());
 }

@@ -13,8 +13,8 @@ bool call_is_poison(const struct bpf_insn *i)
 	       (i->imm == 0xbad2310 || (i->imm >= 2001000000 && i->imm < 2003000000));
 }
 
-static int helper_effect(const struct bpf_insn *i, __u32 at, const struct effect_row **out,
-			 struct bigtcp_twin_reason *why)
+static int helper_effect(const struct bigtcp_twin_opts *opts, const struct bpf_insn *i, __u32 at,
+			 const struct effect_row **out, struct bigtcp_twin_reason *why)
 {
 	const struct effect_row *row = effect_of_helper(i->imm);
 
@@ -28,7 +28,7 @@ static int helper_effect(const struct bpf_insn *i, __u32 at, const struct effect
 		return reason_set(why, BIGTCP_TWIN_HELPER, at, i->imm, row->name,
 				  "instruction %u calls bpf_%s, which no tc program may call", at,
 				  row->name);
-	if (row->effect == EFF_REFUSE)
+	if (row->effect == EFF_REFUSE && !(row->resizes && opts->resize_fails))
 		return reason_set(why, BIGTCP_TWIN_HELPER, at, i->imm, row->name,
 				  "instruction %u calls bpf_%s: %s", at, row->name, row->why);
 	*out = row;
@@ -69,5 +69,5 @@ int call_effect(const struct bigtcp_twin_opts *opts, const struct bpf_insn *i, _
 {
 	if (i->src_reg == INSN_PSEUDO_KFUNC_CALL)
 		return kfunc_effect(opts, i, at, row, why);
-	return helper_effect(i, at, row, why);
+	return helper_effect(opts, i, at, row, why);
 }

@@ -270,6 +270,9 @@ static int plan_call(struct planner *pr, __u32 at)
 	case EFF_AROUND:
 	case EFF_HASH:
 		return plan_around(pr, at, row);
+	case EFF_REFUSE: /* only with opts.resize_fails: call_effect() */
+		pr->pl->act[at] = ACT_UNRESIZED;
+		return 0;
 	case EFF_SEGS:
 		return plan_segs(pr, at, row);
 	case EFF_NO_CTX:

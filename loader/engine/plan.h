@@ -19,6 +19,7 @@ enum act {
 	ACT_DYNPTR, /* call: dynptr adjusted behind it */
 	ACT_REJOIN, /* subprogram call that may have made a tail call */
 	ACT_EXIT, /* exit of main */
+	ACT_UNRESIZED, /* call that fails */
 	ACT_META, /* jump that compares the metadata with the packet's start */
 	ACT_CLAMP, /* packet pointer plus a computed offset: the offset is bounded */
 };

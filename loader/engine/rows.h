@@ -22,6 +22,7 @@
 #define CALLBACK(n, a, from, to) \
 	{ .name = n, .effect = EFF_CALLBACK, .arg = a, .cb_from = from, .cb_to = to }
 #define REFUSE(n, w)		{ .name = n, .effect = EFF_REFUSE, .why = w }
+#define RESIZE(n, w)		{ .name = n, .effect = EFF_REFUSE, .why = w, .resizes = true }
 /* clang-format on */
 
 static const struct effect_row unknown = { .name = "", .effect = EFF_UNKNOWN };

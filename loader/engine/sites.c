@@ -220,6 +220,14 @@ static void act_dynptr(struct rewrite *w, __u32 at)
 	buf_put(&w->b, call);
 }
 
+/* -ENOTSUPP is the kernel's (524), as bpf_skb_net_grow() gives it; the call would have clobbered R1, R2. */
+static void act_unresized(struct rewrite *w, __u32 at)
+{
+	w->twin_at[at] = w->b.cnt;
+	write_count(w, offsetof(struct bigtcp_twin_state, unresized));
+	buf_put(&w->b, MOV64_IMM(BPF_REG_0, -524));
+}
+
 /* The verifier knows how long the metadata is from a comparison with the unmoved start alone. */
 static void act_meta(struct rewrite *w, __u32 at)
 {
@@ -291,6 +299,9 @@ void write_act(struct rewrite *w, __u32 at)
 		break;
 	case ACT_EXIT:
 		act_exit(w, at);
+		break;
+	case ACT_UNRESIZED:
+		act_unresized(w, at);
 		break;
 	case ACT_META:
 		act_meta(w, at);

@@ -268,7 +268,17 @@ Test(refused, geometry_helper)
 	const struct bpf_insn prog[] = { MOV64_IMM(2, 8), MOV64_IMM(3, 0), MOV64_IMM(4, 0),
 					 CALL_HELPER(BPF_FUNC_skb_adjust_room), EXIT() };
 
+	struct bigtcp_twin_prog p = { .type = BPF_PROG_TYPE_SCHED_CLS,
+				      .insns = prog,
+				      .insn_cnt = LEN(prog) };
+	struct bigtcp_twin_opts o = { .sz = sizeof(o), .resize_fails = true };
+	struct bigtcp_twin t;
+
 	REFUSED(prog, BIGTCP_TWIN_HELPER, 3);
+	cr_assert_eq(bigtcp_twin_make(&p, &o, &t, NULL), 0);
+	cr_assert_eq(count_one(&t, prog[3]), 1, "the original's call only");
+	cr_assert_eq(count_one(&t, MOV64_IMM(0, -524)), 1);
+	bigtcp_twin_free(&t);
 }
 
 Test(refused, helper_from_the_future)
