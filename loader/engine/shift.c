@@ -38,18 +38,21 @@ static void load_data(struct buf *b, struct shift_regs r, __u32 too_short)
 	buf_put(b, ALU64_IMM(BPF_ADD, r.pkt, -SHIFT_LINEAR));
 }
 
-/* Goes to at[k] by what the link header says; falls through to nothing. */
+/*
+ * Goes to at[k] by what the skb and the link header say; falls through to nothing. On a device
+ * without a link header the bytes at 12 are of the source address and may look like a type.
+ */
 static void find_l3(struct buf *b, struct shift_regs r, const __u32 at[N_OFFSETS], __u32 no)
 {
 	__u32 tagged = buf_label(b);
 
-	buf_put(b, LDX_MEM(BPF_H, r.tmp, r.pkt, 12));
-	buf_jmp_imm(b, BPF_JEQ, r.tmp, htons(ETH_P_IPV6), at[0]);
+	buf_put(b, LDX_MEM(BPF_W, r.tmp, r.ctx, SKB(protocol)));
 	buf_jmp_imm(b, BPF_JEQ, r.tmp, htons(ETH_P_8021Q), tagged);
 	buf_jmp_imm(b, BPF_JEQ, r.tmp, htons(ETH_P_8021AD), tagged);
-	buf_put(b, LDX_MEM(BPF_W, r.tmp, r.ctx, SKB(protocol)));
-	buf_jmp_imm(b, BPF_JEQ, r.tmp, htons(ETH_P_IPV6), at[3]);
-	buf_ja(b, no);
+	buf_jmp_imm(b, BPF_JNE, r.tmp, htons(ETH_P_IPV6), no);
+	buf_put(b, LDX_MEM(BPF_H, r.tmp, r.pkt, 12));
+	buf_jmp_imm(b, BPF_JEQ, r.tmp, htons(ETH_P_IPV6), at[0]);
+	buf_ja(b, at[3]);
 	buf_bind(b, tagged);
 	buf_put(b, LDX_MEM(BPF_H, r.tmp, r.pkt, 16));
 	buf_jmp_imm(b, BPF_JEQ, r.tmp, htons(ETH_P_IPV6), at[1]);
@@ -151,7 +154,7 @@ void shift_in(struct buf *b, const struct bigtcp_twin_opts *opts, struct shift_r
 		__u8 o = l3_offsets[k];
 
 		buf_bind(b, at[k]);
-		check_header(b, r, o, no);
+		check_header(b, r, o, o == 14 ? at[3] : no);
 		copy(b, target(r), SHIFT, r.pkt, 0, o + IP6_LEN, r.tmp, true);
 		mark_and_fix(b, opts, target(r), o);
 		if (r.buf)
