@@ -36,6 +36,7 @@ struct effect_row {
 	 */
 	__u8 cb_from;
 	__u8 cb_to;
+	bool cuts; /* may make the packet shorter, and then no GSO packet */
 	bool resizes; /* EFF_REFUSE: may fail instead, see bigtcp_twin_opts.resize_fails */
 	const char *why; /* EFF_REFUSE: what would go wrong, and what to do */
 };

@@ -92,7 +92,7 @@ void write_entry(struct rewrite *w)
 /* R1 = ctx at @jumbo; falls through into the twin of main, or goes back to the original. */
 void write_jumbo(struct rewrite *w, __u32 jumbo)
 {
-	struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4, 0, false };
+	struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4 };
 	struct buf *b = &w->b;
 	__u32 back = buf_label(b), check = buf_label(b);
 
@@ -121,20 +121,46 @@ void write_lost(struct rewrite *w)
 	buf_put(&w->b, EXIT());
 }
 
+/*
+ * A packet that the program has cut is no GSO packet any more (bpf_skb_change_tail resets that) and
+ * may be anything, such as the ICMP error it asked for: it goes on without a jumbo header. Taking 8
+ * bytes out marks only GSO packets SKB_GSO_DODGY.
+ */
+static void write_out_cut(struct rewrite *w, struct shift_regs regs, __u32 as_is, __u32 lost)
+{
+	struct buf *b = &w->b;
+
+	regs.bare = true;
+	shift_out(b, regs, lost, w->pl->rejoins ? as_is : lost, lost);
+	buf_put(b, MOV64_REG(BPF_REG_1, BPF_REG_6));
+	buf_put(b, MOV64_IMM(BPF_REG_2, -SHIFT));
+	buf_put(b, MOV64_IMM(BPF_REG_3, BPF_ADJ_ROOM_NET));
+	buf_put(b, MOV64_IMM(BPF_REG_4, 0));
+	buf_put(b, CALL_HELPER(BPF_FUNC_skb_adjust_room));
+	buf_jmp_imm(b, BPF_JNE, BPF_REG_0, 0, lost);
+	buf_ja(b, as_is);
+}
+
 /* R6 = ctx, R0 = verdict. */
 static void write_out_block(struct rewrite *w)
 {
-	struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4, 0, false };
+	struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4 };
 	struct buf *b = &w->b;
-	__u32 lost = buf_label(b), as_is = buf_label(b);
+	__u32 lost = buf_label(b), as_is = buf_label(b), jumbo = buf_label(b);
 
 	buf_put(b, MOV64_REG(BPF_REG_7, BPF_REG_0));
 	pull_headers(w);
 	if (!w->pl->direct)
 		regs.buf = lookup_buf(w, lost);
+	if (w->pl->cuts) {
+		buf_put(b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_6, SKB(gso_size)));
+		buf_jmp_imm(b, BPF_JNE, BPF_REG_2, 0, jumbo);
+		write_out_cut(w, regs, as_is, lost);
+	}
+	buf_bind(b, jumbo);
 	/* Without a mark: another program has put the packet back, or it could not be moved again. */
 	shift_out(b, regs, lost, w->pl->rejoins ? as_is : lost, lost);
-	/* The kernel takes no jumbo header in a packet that the program made this short. */
+	/* The kernel takes no jumbo header in a packet this short. */
 	if (!w->opts->any_len) {
 		buf_put(b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_6, SKB(len)));
 		buf_jmp_imm(b, BPF_JLE, BPF_REG_2, min_len(w->opts), lost);

@@ -257,6 +257,7 @@ static int plan_call(struct planner *pr, __u32 at)
 	switch (row->effect) {
 	case EFF_OFFSET:
 	case EFF_OFFSET_NZ:
+		pr->pl->cuts |= row->cuts;
 		pr->pl->act[at] = ACT_OFFSET;
 		return 0;
 	case EFF_CAPTURE:

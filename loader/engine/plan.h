@@ -37,6 +37,7 @@ struct plan {
 	__u8 *act; /* by instruction: enum act */
 	struct home home[PROG_MAX_SUBS];
 	bool direct;
+	bool cuts; /* may make the packet shorter: bpf_skb_change_tail() is called */
 	bool rejoins; /* ACT_REJOIN occurs: main may end with a packet that is not moved */
 	__u32 sites; /* instructions with an act */
 	__u32 clamped; /* ACT_CLAMP among them */

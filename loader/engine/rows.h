@@ -9,6 +9,7 @@
 #define NONE(n)			{ .name = n, .effect = EFF_NONE }
 #define NOT_TC(n)		{ .name = n, .effect = EFF_NOT_TC }
 #define OFFSET(n, a)		{ .name = n, .effect = EFF_OFFSET, .arg = a }
+#define CUT(n, a)		{ .name = n, .effect = EFF_OFFSET, .arg = a, .cuts = true }
 #define OFFSET_NZ(n, a)		{ .name = n, .effect = EFF_OFFSET_NZ, .arg = a }
 #define AROUND(n, args)		{ .name = n, .effect = EFF_AROUND, .nargs = args }
 #define HASH(n, args)		{ .name = n, .effect = EFF_HASH, .nargs = args }

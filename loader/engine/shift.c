@@ -216,7 +216,8 @@ void shift_out(struct buf *b, struct shift_regs r, __u32 short_pkt, __u32 not_mo
 
 		buf_bind(b, at[k]);
 		copy(b, target(r), 0, r.pkt, SHIFT, o + IP6_LEN, r.tmp, false);
-		put_header(b, r, target(r), o);
+		if (!r.bare)
+			put_header(b, r, target(r), o);
 		if (r.buf)
 			store_bytes(b, r.ctx, r.buf, SHIFT + o + IP6_LEN);
 		if (k + 1 < N_OFFSETS)

@@ -29,6 +29,7 @@
 struct shift_regs {
 	__u8 ctx, pkt, tmp, tmp2, buf;
 	bool hash; /* for bpf_get_hash_recalc: see put_header() */
+	bool bare; /* shift_out() leaves SHIFT free bytes behind the IPv6 header, no jumbo header */
 };
 
 /* In: goes to @no, packet as it was, unless it has the kernel's jumbo header; else falls through

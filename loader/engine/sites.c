@@ -160,7 +160,7 @@ static void act_around(struct rewrite *w, __u32 at)
 		put_val(w, r.tmp, &s->reg[r.tmp]);
 	put_self(w, at);
 	write_home_load(w, h, BPF_REG_1);
-	r = (struct shift_regs){ BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4, 0, r.hash };
+	r = (struct shift_regs){ BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4, 0, r.hash, false };
 	shift_in(&w->b, w->opts, r, no);
 	unmovable(w, at, no);
 }
@@ -168,7 +168,7 @@ static void act_around(struct rewrite *w, __u32 at)
 /* The callee's tail call, if it succeeded, left the packet in the kernel's form. */
 static void act_rejoin(struct rewrite *w, __u32 at)
 {
-	static const struct shift_regs r = { BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4, 0, false };
+	static const struct shift_regs r = { BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4 };
 	struct home h = plan_ctx_at(w->p, w->pl, w->f, at);
 	const struct site *s = flow_site(w->f, at);
 	__u32 moved = buf_label(&w->b);
