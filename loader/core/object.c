@@ -364,7 +364,9 @@ static int load_error(struct bt_object *o, const char *path, int err)
 		bt_eperm_text(why, sizeof(why));
 		return bt_err(err, "cannot load %s: %s", path, why);
 	}
-	if (err == -ESRCH || strstr(o->warning, "kernel BTF"))
+	/* libbpf gives -ESRCH for a missing kfunc or variable of the kernel too. */
+	if (strstr(o->warning, "kernel BTF") ||
+	    (err == -ESRCH && access("/sys/kernel/btf/vmlinux", R_OK)))
 		return bt_err(
 			err,
 			"cannot load %s: it is compiled with CO-RE, and this kernel gives no BTF "
