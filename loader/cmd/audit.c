@@ -194,6 +194,7 @@ static int audit_obj(struct bt_auditor *a, struct report *r, struct bt_audit_opt
 	int err, private = bt_netns_new();
 
 	o->ifindex = 1;
+	o->any_device = true;
 	err = bt_audit_file(a, &obj, o, on_result, r);
 	if (private >= 0) {
 		close(private);
@@ -259,6 +260,7 @@ static int audit_id(struct bt_auditor *a, struct report *r, struct bt_audit_opts
 		(struct bt_attached){ .prog_id = r->args->prog_id, .runs = true, .ethernet = true };
 	o->live = true;
 	o->ifindex = 1;
+	o->any_device = true;
 	audit_live(a, row, o, r->args->no_run);
 	return 0;
 }
@@ -302,6 +304,7 @@ static int audit_hooks(struct bt_auditor *a, struct report *r, struct bt_audit_o
 		}
 		bt_host_addrs(host, list[i].dev);
 		o->ifindex = list[i].ifindex ? list[i].ifindex : 1;
+		o->any_device = !list[i].ifindex; /* an action: whichever filter uses it */
 		o->ingress = list[i].ingress;
 		o->class_id = list[i].class_id;
 		memcpy(o->dmac, list[i].mac, sizeof(o->dmac));
@@ -493,7 +496,8 @@ int cmd_audit(int argc, char **argv)
 	err = bt_auditor_open(&a);
 	if (!err && !args.obj && !args.no_run)
 		bt_note("programs are run on a few packets with addresses of 2001:db8::/32, "
-			"192.0.2.0/24 and 198.51.100.0/24: their maps may count them");
+			"192.0.2.0/24%s and 198.51.100.0/24: their maps may count them",
+			args.dev ? "" : ", 8.0.0.0/16");
 	if (err)
 		return BT_EXIT_REFUSED;
 	if (args.obj)

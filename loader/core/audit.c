@@ -101,7 +101,7 @@ static int judge_flows(struct bt_judge *j, const struct bt_flows *flows)
 
 	for (unsigned int i = 0; i < flows->n && !err; i++) {
 		err = classes(j, &flows->v[i], i < flows->n_first);
-		if (!err && i < flows->n_first)
+		if (!err && i < flows->n_first && !j->no_link)
 			err = bt_judge_udp(j, &flows->v[i]);
 		if (!i)
 			bt_maps_cool(j->maps);
@@ -150,6 +150,55 @@ static void doubts(struct bt_audit_result *res, const struct bt_judge *j,
 		unknown(res, "the kernel does not show which functions it calls");
 }
 
+static const char *run_error(int err)
+{
+	switch (err) {
+	case -EPERM:
+		return "running it needs CAP_SYS_ADMIN or CAP_BPF and CAP_NET_ADMIN";
+	case -EAGAIN:
+		return "the kernel had no memory in one piece for a long packet";
+	case -ENODEV:
+		return "its device is gone";
+	case -524: /* ENOTSUPP */
+	case -EOPNOTSUPP:
+		return "the kernel cannot run it on a packet of ours";
+	}
+	return strerror(-err);
+}
+
+static bool safe_so_far(const struct bt_audit_result *res)
+{
+	for (unsigned int i = 0; i < BT_AUDIT_FORMS; i++) {
+		if (res->forms[i].counts && res->forms[i].verdict != BT_VERDICT_SAFE)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The same with packets that begin with the IP header: a program for tun or wireguard finds nothing
+ * of what it looks for in packets with an Ethernet header, and treats all of those alike. Whether
+ * it ever meets packets without one is not known, so that a difference is no proof of harm.
+ */
+static void without_link(struct bt_judge *j, const struct bt_flows *flows)
+{
+	struct bt_audit_result *res = j->res, none = { .worst = -1 };
+	int err;
+
+	bt_judge_counts(&none);
+	j->res = &none;
+	j->no_link = true;
+	j->n_kinds = 0;
+	err = judge_flows(j, flows);
+	j->res = res;
+	res->runs += none.runs;
+	if (err)
+		unknown(res, "%s", run_error(err));
+	else if (!safe_so_far(&none))
+		unknown(res, "it treats jumbo packets differently if its device has no Ethernet "
+			     "header, as on tun or wireguard; audit it on its device");
+}
+
 static void conclude(struct bt_audit_result *res)
 {
 	enum bt_verdict v = BT_VERDICT_SAFE;
@@ -173,22 +222,6 @@ static void conclude(struct bt_audit_result *res)
 	res->verdict = v;
 }
 
-static const char *run_error(int err)
-{
-	switch (err) {
-	case -EPERM:
-		return "running it needs CAP_SYS_ADMIN or CAP_BPF and CAP_NET_ADMIN";
-	case -EAGAIN:
-		return "the kernel had no memory in one piece for a long packet";
-	case -ENODEV:
-		return "its device is gone";
-	case -524: /* ENOTSUPP */
-	case -EOPNOTSUPP:
-		return "the kernel cannot run it on a packet of ours";
-	}
-	return strerror(-err);
-}
-
 static void audit_run(struct bt_auditor *a, int fd, const struct bt_audit_opts *o,
 		      const struct bt_prog_facts *f, struct bt_audit_result *res)
 {
@@ -210,6 +243,8 @@ static void audit_run(struct bt_auditor *a, int fd, const struct bt_audit_opts *
 	if (err)
 		unknown(res, "%s", run_error(err));
 	doubts(res, &j, f);
+	if (o->any_device && !res->twin && safe_so_far(res))
+		without_link(&j, &flows);
 	bt_maps_close(j.maps);
 }
 

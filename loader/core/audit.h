@@ -44,6 +44,7 @@ struct bt_audit_opts {
 	int ifindex; /* the device packets seem to come through; 0: loopback */
 	__u8 dmac[6]; /* its address */
 	bool ingress;
+	bool any_device; /* it may be for devices without Ethernet header */
 	bool class_id; /* the return value is a class, not a verdict (cls_bpf without direct-action)
 			*/
 	bool live; /* others use its maps too: they are only read */

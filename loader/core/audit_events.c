@@ -8,9 +8,10 @@
 
 const char *bt_place_name(const struct bt_packet *p, unsigned int at)
 {
-	unsigned int l4 = BT_ETH_LEN + (p->flow.family == AF_INET ? BT_IPV4_LEN : BT_IPV6_LEN);
+	unsigned int l4 =
+		bt_packet_net(p) + (p->flow.family == AF_INET ? BT_IPV4_LEN : BT_IPV6_LEN);
 
-	if (at < BT_ETH_LEN)
+	if (at < bt_packet_net(p))
 		return "in the Ethernet header";
 	if (at < l4)
 		return "in the IP header";

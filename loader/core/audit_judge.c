@@ -55,10 +55,13 @@ static struct bt_packet packet(const struct bt_judge *j, const struct bt_class *
 		.shape = shape,
 		.flags = flags,
 		.udp = c->udp,
+		.no_link = j->no_link,
 		.len = len,
 		.smac = { 2, 0, 0x5e, 0, 0x53, 1 },
 	};
 
+	if (p.no_link)
+		bt_flow_no_link(&p.flow);
 	memcpy(p.dmac, j->opts->dmac, sizeof(p.dmac));
 	return p;
 }

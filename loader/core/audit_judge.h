@@ -24,6 +24,7 @@ struct bt_judge {
 	struct bt_maps *maps;
 	const struct bt_audit_opts *opts;
 	struct bt_audit_result *res;
+	bool no_link; /* packets have no Ethernet header */
 	unsigned int seq, classes;
 	bool matters; /* UDP is not treated as TCP is */
 	bool redirected; /* a run ended with TC_ACT_REDIRECT */

@@ -8,10 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define IPV4_CHECK  (BT_ETH_LEN + 10)
-#define IPV4_TOTLEN (BT_ETH_LEN + 2)
-#define IPV6_PAYLEN (BT_ETH_LEN + 4)
-#define IPV6_NEXT   (BT_ETH_LEN + 6)
+/* Within the IP header. */
+#define IPV4_CHECK  10
+#define IPV4_TOTLEN 2
+#define IPV6_PAYLEN 4
+#define IPV6_NEXT   6
 
 const char *bt_verdict_name(enum bt_verdict v)
 {
@@ -120,16 +121,23 @@ static void compare_field(struct bt_diff *d, const struct bt_obs *plain, unsigne
 	bt_hex(d->jumbo_bytes, sizeof(d->jumbo_bytes), sh.new, size, BT_DIFF_BYTES);
 }
 
+/* Where the jumbo header is, or would be. */
+static unsigned int hbh_off(const struct bt_obs *o)
+{
+	return bt_packet_net(&o->run.packet) + BT_IPV6_LEN;
+}
+
 /* Where a byte of a plain packet's head is in the jumbo packet. */
 static unsigned int place(const struct bt_obs *h, unsigned int at)
 {
-	return at + (h->run.packet.shape == BT_SHAPE_HBH && at >= BT_HBH_OFF ? BT_HBH_LEN : 0);
+	return at + (h->run.packet.shape == BT_SHAPE_HBH && at >= hbh_off(h) ? BT_HBH_LEN : 0);
 }
 
 /* Bytes that the two forms differ in to begin with: only whether they were written can be compared.
  */
 static bool own_to_form(const struct bt_obs *h, unsigned int at)
 {
+	at -= bt_packet_net(&h->run.packet); /* in front of it: a large number */
 	if (h->run.packet.flow.family == AF_INET)
 		return at == IPV4_TOTLEN || at == IPV4_TOTLEN + 1 || at == IPV4_CHECK ||
 		       at == IPV4_CHECK + 1;
@@ -174,9 +182,9 @@ static int stray_write(const struct bt_obs *plain, unsigned int n, const struct 
 		if (!wrote(h, at))
 			continue;
 		for (unsigned int i = 0; i < n; i++) {
-			if (!hbh || at < BT_HBH_OFF)
+			if (!hbh || at < hbh_off(h))
 				expected |= wrote(&plain[i], at);
-			else if (at >= BT_HBH_OFF + BT_HBH_LEN)
+			else if (at >= hbh_off(h) + BT_HBH_LEN)
 				expected |= wrote(&plain[i], at - BT_HBH_LEN);
 		}
 		if (!expected)

@@ -35,7 +35,7 @@ static __u8 l4_proto(const struct bt_packet *p)
 /* Ends with the next header: TCP, or the jumbo header in front of it. */
 static int put_ipv6(const struct bt_packet *p, __u8 *h)
 {
-	__u32 payload = p->len - BT_ETH_LEN - BT_IPV6_LEN;
+	__u32 payload = p->len - bt_packet_net(p) - BT_IPV6_LEN;
 
 	put32(h, 0x60000000);
 	put16(h + 4, p->shape == BT_SHAPE_PLAIN ? fit16(payload) : 0);
@@ -58,7 +58,7 @@ static int put_ipv4(const struct bt_packet *p, __u8 *h)
 {
 	h[0] = 0x45;
 	h[1] = 0;
-	put16(h + 2, p->shape == BT_SHAPE_PLAIN ? fit16(p->len - BT_ETH_LEN) : 0);
+	put16(h + 2, p->shape == BT_SHAPE_PLAIN ? fit16(p->len - bt_packet_net(p)) : 0);
 	put32(h + 4, 0x00004000); /* id 0, don't fragment */
 	h[8] = 64;
 	h[9] = l4_proto(p);
@@ -93,11 +93,39 @@ static void put_udp(const struct bt_packet *p, __u8 *h, __u32 len)
 	put16(h + 6, 0x3c3c);
 }
 
+#define ETHERTYPE_OFF 12
+#define IPV6_SADDR    8
+#define IPV4_SADDR    12
+/* Where a program for Ethernet looks for IPv6's next header. */
+#define ETH_IPV6_NEXT (BT_ETH_LEN + 6)
+#define NEXT_UNKNOWN  0xfd /* RFC 3692: for experiments */
+
+void bt_flow_no_link(struct bt_flow *f)
+{
+	if (f->family == AF_INET6) {
+		put16(f->saddr + ETHERTYPE_OFF - IPV6_SADDR, 0x86dd);
+		f->saddr[BT_ETH_LEN - IPV6_SADDR] = 0;
+		f->saddr[ETH_IPV6_NEXT - IPV6_SADDR] = NEXT_UNKNOWN;
+	} else {
+		put16(f->saddr + ETHERTYPE_OFF - IPV4_SADDR, 0x0800);
+		f->saddr[BT_ETH_LEN - IPV4_SADDR] = 0;
+	}
+}
+
+/* Does a test run see the family's protocol? */
+static bool has_ethertype(const struct bt_flow *f)
+{
+	struct bt_flow want = *f;
+
+	bt_flow_no_link(&want);
+	return !memcmp(&want, f, sizeof(want));
+}
+
 int bt_packet_head(const struct bt_packet *p, __u8 buf[BT_HEAD_MAX])
 {
 	bool v6 = p->flow.family == AF_INET6;
-	__u32 need = BT_ETH_LEN + (v6 ? BT_IPV6_LEN : BT_IPV4_LEN) + BT_TCP_LEN;
-	int off = BT_ETH_LEN;
+	__u32 need = bt_packet_net(p) + (v6 ? BT_IPV6_LEN : BT_IPV4_LEN) + BT_TCP_LEN;
+	int off = bt_packet_net(p);
 
 	if (!v6 && (p->flow.family != AF_INET || p->shape == BT_SHAPE_HBH))
 		return -EINVAL;
@@ -107,9 +135,13 @@ int bt_packet_head(const struct bt_packet *p, __u8 buf[BT_HEAD_MAX])
 		need += BT_HBH_LEN;
 	if (p->len < need)
 		return -EINVAL;
-	memcpy(buf, p->dmac, 6);
-	memcpy(buf + 6, p->smac, 6);
-	put16(buf + 12, v6 ? 0x86dd : 0x0800);
+	if (p->no_link && !has_ethertype(&p->flow))
+		return -EINVAL;
+	if (!p->no_link) {
+		memcpy(buf, p->dmac, 6);
+		memcpy(buf + 6, p->smac, 6);
+		put16(buf + ETHERTYPE_OFF, v6 ? 0x86dd : 0x0800);
+	}
 	off += v6 ? put_ipv6(p, buf + off) : put_ipv4(p, buf + off);
 	if (p->udp)
 		put_udp(p, buf + off, p->len - off);

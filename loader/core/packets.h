@@ -38,7 +38,8 @@ struct bt_packet {
 	enum bt_shape shape;
 	__u8 flags; /* enum bt_tcp_flag */
 	bool udp; /* not TCP but UDP; plain packets only */
-	__u32 len; /* of the whole frame, Ethernet header and jumbo header included */
+	bool no_link; /* starts with the IP header, as on tun; see bt_flow_no_link() */
+	__u32 len; /* of the whole frame, Ethernet header (if any) and jumbo header included */
 	__u8 dmac[6];
 	__u8 smac[6];
 };
@@ -52,11 +53,25 @@ struct bt_packet {
 /* The longest head of all forms, and the shortest packet with all of it. */
 #define BT_HEAD_MAX (BT_ETH_LEN + BT_IPV6_LEN + BT_HBH_LEN + BT_TCP_LEN)
 
+/* Offset of the IP header. */
+static inline unsigned int bt_packet_net(const struct bt_packet *p)
+{
+	return p->no_link ? 0 : BT_ETH_LEN;
+}
+
 /*
- * Writes the headers of @p, Ethernet to TCP (or UDP), to @buf and returns their length; the payload
+ * Changes the source address of @f so that a packet without link header can be given to
+ * BPF_PROG_TEST_RUN: this takes skb->protocol from bytes 12 and 13, which are in the source address
+ * then and have to be the EtherType of its family. The other bytes are such that a program for
+ * Ethernet finds IP neither of version 6 nor of version 4, and an unknown next header.
+ */
+void bt_flow_no_link(struct bt_flow *f);
+
+/*
+ * Writes the headers of @p, Ethernet (or IP) to TCP (or UDP), to @buf and returns their length; the payload
  * of
- * @p->len less that is up to the caller. -EINVAL: a form that the family does not have, or @p->len
- * too short. Both checksums are constants, the same for every form and length, so that a program
+ * @p->len less that is up to the caller. -EINVAL: a form that the family does not have, @p->len
+ * too short, or no link header and a source address that bt_flow_no_link() has not made. Both checksums are constants, the same for every form and length, so that a program
  * that adjusts them gives comparable results; seq and ack are constants too.
  */
 int bt_packet_head(const struct bt_packet *p, __u8 buf[BT_HEAD_MAX]);

@@ -177,6 +177,26 @@ by_id()
 	jq -e '.[0].verdict == "drops" and .[0].id == '"$id" "$tmp/id.json"
 }
 
+# What a program would do without an Ethernet header matters where its device is not known: there is
+# one on l0. by_dest is right on it, and no_link_port finds nothing that differs.
+link_header()
+{
+	local p id
+
+	ip link add l0 type veth peer name l1 && ip link set l0 up || return 1
+	for p in by_dest no_link_port; do
+		"$BIGTCP" attach l0 ingress "$CASES" --prog $p --plain --place tail || return 1
+	done
+	audit -j l0 >"$tmp/l0.json" 2>/dev/null || { cat "$tmp/l0.json"; fail "exit status"; return 1; }
+	jq -e 'length == 2 and all(.verdict == "safe")' "$tmp/l0.json" || return 1
+	for id in $(jq '.[].id' "$tmp/l0.json"); do
+		audit -j --prog-id "$id" >"$tmp/id.json" 2>/dev/null
+		[ $? = 3 ] || { cat "$tmp/id.json"; fail "exit status by id"; return 1; }
+		jq -e '.[0].verdict == "unknown" and (.[0].evidence | test("no Ethernet header"))' \
+			"$tmp/id.json" || { cat "$tmp/id.json"; return 1; }
+	done
+}
+
 # A live program's maps are read, never written but by the program.
 maps_kept()
 {
@@ -404,6 +424,7 @@ statements selftests/net/objects/audit_cases.bpf.c "$CASES" case
 t attached_found "tcx and cls_bpf, both directions, are found and judged"
 t device_only "one device's programs only"
 t by_id "a program by its id"
+t link_header "devices without Ethernet header count where the device is not known"
 t evidence_json "the evidence in JSON"
 t maps_kept "a live program's maps keep their entries"
 t twin_told "twins are told from other programs"

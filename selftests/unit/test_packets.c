@@ -85,6 +85,49 @@ Test(packets, length_0)
 	cr_assert_eq(b[23], IPPROTO_TCP);
 }
 
+Test(packets, without_link_header)
+{
+	struct bt_packet p = packet(FLOW6, BT_SHAPE_HBH, 70000);
+	__u8 b[BT_HEAD_MAX];
+
+	p.no_link = true;
+	cr_assert_eq(bt_packet_head(&p, b), -EINVAL, "a test run would not see IPv6");
+	bt_flow_no_link(&p.flow);
+	cr_assert_eq(bt_packet_head(&p, b), 40 + 8 + 32);
+	cr_assert_eq(b[0] >> 4, 6);
+	cr_assert_eq(be16(b + 4), 0);
+	cr_assert_eq(b[6], IPPROTO_HOPOPTS);
+	cr_assert_eq(be16(b + 12), 0x86dd);
+	cr_assert_neq(b[14] >> 4, 6, "no IPv6 behind an Ethernet header");
+	cr_assert_eq(b[20], 0xfd);
+	cr_assert_eq(be32(b + 44), 70000 - 40);
+	cr_assert_eq(be16(b + 48), 40000);
+	p.shape = BT_SHAPE_PLAIN;
+	p.len = 1500;
+	cr_assert_eq(bt_packet_head(&p, b), 40 + 32);
+	cr_assert_eq(be16(b + 4), 1460);
+	cr_assert_eq(b[6], IPPROTO_TCP);
+	cr_assert_eq(be16(b + 42), 443);
+}
+
+Test(packets, ipv4_without_link_header)
+{
+	struct bt_packet p = packet(FLOW4, BT_SHAPE_PLAIN, 1500);
+	__u8 b[BT_HEAD_MAX];
+
+	p.no_link = true;
+	cr_assert_eq(bt_packet_head(&p, b), -EINVAL, "a test run would not see IPv4");
+	bt_flow_no_link(&p.flow);
+	cr_assert_eq(bt_packet_head(&p, b), 20 + 32);
+	cr_assert_eq(b[0], 0x45);
+	cr_assert_eq(be16(b + 2), 1500);
+	cr_assert_eq(be16(b + 12), 0x0800);
+	cr_assert_neq(b[14] >> 4, 4, "no IPv4 behind an Ethernet header");
+	p.shape = BT_SHAPE_LEN0;
+	cr_assert_eq(bt_packet_head(&p, b), 20 + 32);
+	cr_assert_eq(be16(b + 2), 0);
+}
+
 Test(packets, udp)
 {
 	struct bt_packet p = packet(FLOW6, BT_SHAPE_PLAIN, 1000);

@@ -409,6 +409,78 @@ int all_alike(struct __sk_buff *skb)
 	return TC_ACT_UNSPEC;
 }
 
+/* The packet's bytes from @off on, in host order; 0 beyond its end. */
+static __always_inline __u32 word(struct __sk_buff *skb, __u32 off)
+{
+	__be32 w = 0;
+
+	bpf_skb_load_bytes(skb, off, &w, 4);
+	return bpf_ntohl(w);
+}
+
+static __always_inline int count(__u64 key)
+{
+	struct value v = {}, *p = bpf_map_lookup_elem(&table, &key);
+
+	if (p)
+		p->packets++;
+	else
+		bpf_map_update_elem(&table, &key, &v, BPF_ANY);
+	return TC_ACT_OK;
+}
+
+/* For devices without Ethernet header, and wrong there. */
+/* expect: no_link_port audit=unknown */
+SEC("tc")
+int no_link_port(struct __sk_buff *skb)
+{
+	return skb->protocol == bpf_htons(ETH_P_IPV6) ? count(word(skb, 40)) : TC_ACT_OK;
+}
+
+/* The same for long packets only, so that short ones in jumbo form would not show it. */
+/* expect: no_link_long audit=unknown */
+SEC("tc")
+int no_link_long(struct __sk_buff *skb)
+{
+	bool v6 = skb->protocol == bpf_htons(ETH_P_IPV6);
+
+	return v6 && skb->len > 65536 && word(skb, 40) >> 16 == 0x0600 ? TC_ACT_SHOT : TC_ACT_OK;
+}
+
+/* IPv4's length there. */
+/* expect: no_link_len audit=unknown */
+SEC("tc")
+int no_link_len(struct __sk_buff *skb)
+{
+	struct value *v = slot(8);
+
+	if (v && skb->protocol == bpf_htons(ETH_P_IP))
+		v->bytes += word(skb, 0) & 0xffff;
+	return TC_ACT_OK;
+}
+
+/* For these devices too, and right. */
+/* expect: no_link_right audit=safe */
+SEC("tc")
+int no_link_right(struct __sk_buff *skb)
+{
+	__u32 off = 40;
+
+	if (skb->protocol != bpf_htons(ETH_P_IPV6))
+		return TC_ACT_OK;
+	if (!(word(skb, 4) & 0xff00) && (word(skb, 40) & 0xff00) == 0xc200)
+		off += 8;
+	return count(word(skb, off));
+}
+
+/* For Ethernet: its last word of the address is a word of TCP's, or the jumbo header's, without. */
+/* expect: by_dest audit=unknown */
+SEC("tc")
+int by_dest(struct __sk_buff *skb)
+{
+	return skb->protocol == bpf_htons(ETH_P_IPV6) ? count(word(skb, 50)) : TC_ACT_OK;
+}
+
 /* expect: not_tc audit=unknown */
 SEC("xdp")
 int not_tc(struct xdp_md *ctx)
