@@ -27,7 +27,7 @@ suites()
 style 180 sh selftests/style.sh
 unit 300 $OUT/tests/unit --tap -j2
 fuzz 420 sh selftests/fuzz.sh
-prog 900 $OUT/tests/prog --tap -j1
+prog 900 $OUT/tests/prog --tap -j2
 net 900 bash selftests/net/run.sh
 vm 1000 sh selftests/vm/run.sh
 EOF
@@ -76,6 +76,12 @@ count()
 	END { m = plan - p - f - s; print p + 0, f + 0, s + 0, (m > 0 ? m : 0) }' "$1"
 }
 
+# named RESULT: TAP lines as "SUITE: TEST", whether or not the test's own name starts like that.
+named()
+{
+	sed -E "s/^$1 *[0-9]* *-* *($name: )?/$name: /"
+}
+
 # suite NAME SECONDS COMMAND...
 suite()
 {
@@ -113,9 +119,8 @@ suite()
 		echo "$name: $why" >>"$tmp/failed"
 		f=$((f + 1))
 	fi
-	grep -E '^ok.*#[[:space:]]*[Ss][Kk][Ii][Pp]' "$tmp/out" | sed "s/^ok *[0-9]* *-* */$name: /" \
-		>>"$tmp/skipped"
-	grep -E '^not ok' "$tmp/out" | sed "s/^not ok *[0-9]* *-* */$name: /" >>"$tmp/failed"
+	grep -E '^ok.*#[[:space:]]*[Ss][Kk][Ii][Pp]' "$tmp/out" | named ok >>"$tmp/skipped"
+	grep -E '^not ok' "$tmp/out" | named "not ok" >>"$tmp/failed"
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 	echo "$name: $p passed, $f failed, $s skipped in $secs s" | tee -a "$tmp/summary"
 }
