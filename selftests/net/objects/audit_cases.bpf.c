@@ -444,7 +444,8 @@ int no_link_long(struct __sk_buff *skb)
 {
 	bool v6 = skb->protocol == bpf_htons(ETH_P_IPV6);
 
-	return v6 && skb->len > 65536 && word(skb, 40) >> 16 == 0x0600 ? TC_ACT_SHOT : TC_ACT_OK;
+	return v6 && skb->len > 65536 && (word(skb, 40) & 0xff00) == 0xc200 ? TC_ACT_SHOT
+									    : TC_ACT_OK;
 }
 
 /* IPv4's length there. */
