@@ -36,7 +36,7 @@ start()
 		-nodefaults -no-user-config -display none -no-reboot \
 		-serial "file:$work/$1.console" -chardev stdio,id=tap,signal=off -serial chardev:tap \
 		-kernel "$dir/vmlinuz" -initrd "$work/$1.cpio" -append "console=ttyS0 quiet panic=-1 \
-mitigations=off nokaslr nowatchdog tsc=reliable cryptomgr.notests BT_ONLY=${BT_VM_ONLY:-*} \
+mitigations=off nokaslr nowatchdog no_timer_check tsc=reliable cryptomgr.notests BT_ONLY=${BT_VM_ONLY:-*} \
 ${BT_VM_ENV:-}" </dev/null
 }
 
