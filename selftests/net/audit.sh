@@ -289,15 +289,21 @@ xdp_listed()
 	audit --allow-unknown x0 >/dev/null 2>&1
 }
 
+# The kernel's own MLD and neighbour packets pass the programs too: one quiet try of some is enough.
 no_run()
 {
-	local before
+	local before tries=0
 
-	before=$(denied | md5sum)
-	audit -j --no-run a0 >"$tmp/nr.json" 2>"$tmp/err" || return 1
-	jq -e 'length == 4 and all(.verdict == null) and all(.name != "")' "$tmp/nr.json" || return 1
-	[ ! -s "$tmp/err" ] || fail "a note" || return 1
-	[ "$before" = "$(denied | md5sum)" ]
+	while [ $((tries += 1)) -le 6 ]; do
+		before=$(denied | md5sum)
+		audit -j --no-run a0 >"$tmp/nr.json" 2>"$tmp/err" || return 1
+		jq -e 'length == 4 and all(.verdict == null) and all(.name != "")' "$tmp/nr.json" ||
+			return 1
+		[ ! -s "$tmp/err" ] || fail "a note" || return 1
+		[ "$before" = "$(denied | md5sum)" ] && return
+		sleep 1
+	done
+	fail "the programs' maps changed in every try"
 }
 
 # The programs of the corpus on five pairs, both directions, tcx and cls_bpf.
