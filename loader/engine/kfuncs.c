@@ -135,7 +135,7 @@ static const struct effect_row kfuncs[] = {
 	NOT_TC("bpf_key_put"),
 	NOT_TC("bpf_kfree_skb"),
 	NOT_TC("bpf_kfunc_call_memb_release"),
-	NOT_TC("bpf_kfunc_call_test_release"),
+	NONE("bpf_kfunc_call_test_release"),
 	NONE("bpf_list_back"),
 	NONE("bpf_list_front"),
 	NONE("bpf_list_pop_back"),

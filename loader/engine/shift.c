@@ -215,6 +215,11 @@ void shift_out(struct buf *b, struct shift_regs r, __u32 short_pkt, __u32 not_mo
 		__u8 o = l3_offsets[k];
 
 		buf_bind(b, at[k]);
+		if (!r.bare && lost != LABEL_NONE) {
+			/* The kernel knows a jumbo header of TCP alone. */
+			buf_put(b, LDX_MEM(BPF_B, r.tmp, r.pkt, SHIFT + o + IP6_NEXTHDR));
+			buf_jmp_imm(b, BPF_JNE, r.tmp, IPPROTO_TCP, lost);
+		}
 		copy(b, target(r), 0, r.pkt, SHIFT, o + IP6_LEN, r.tmp, false);
 		if (!r.bare)
 			put_header(b, r, target(r), o);

@@ -39,8 +39,9 @@ void shift_in(struct buf *b, const struct bigtcp_twin_opts *opts, struct shift_r
 /* Goes to @moved if the packet is in the moved form, to @short_pkt if it is too short to tell. */
 void shift_if_moved(struct buf *b, struct shift_regs r, __u32 moved, __u32 short_pkt);
 /* Out: goes to @short_pkt when the linear part is too short to look at, to @not_moved when the
- * packet is in the kernel's form already, to @lost when the kernel would not write (through the
- * buffer only); falls through when it has been moved back. r.tmp2 is not used.
+ * packet is in the kernel's form already, to @lost when it is no TCP packet any more (LABEL_NONE:
+ * do not look) or the kernel would not write (through the buffer only); falls through when it has
+ * been moved back. r.tmp2 is not used.
  */
 void shift_out(struct buf *b, struct shift_regs r, __u32 short_pkt, __u32 not_moved, __u32 lost);
 

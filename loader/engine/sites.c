@@ -154,7 +154,7 @@ static void act_around(struct rewrite *w, __u32 at)
 	write_home_save(w, h, BPF_REG_1);
 	r.hash = row->effect == EFF_HASH;
 	r.tmp = row->nargs < 5 ? row->nargs + 1 : plan_remat(s, row->nargs);
-	shift_out(&w->b, r, call, call, call);
+	shift_out(&w->b, r, call, call, w->p->sub_of[at] ? LABEL_NONE : no);
 	buf_bind(&w->b, call);
 	if (row->nargs == 5)
 		put_val(w, r.tmp, &s->reg[r.tmp]);
