@@ -364,9 +364,8 @@ static int load_error(struct bt_object *o, const char *path, int err)
 		bt_eperm_text(why, sizeof(why));
 		return bt_err(err, "cannot load %s: %s", path, why);
 	}
-	/* libbpf gives -ESRCH for a missing kfunc or variable of the kernel too. */
-	if (strstr(o->warning, "kernel BTF") ||
-	    (err == -ESRCH && access("/sys/kernel/btf/vmlinux", R_OK)))
+	/* Not by -ESRCH, which a missing kfunc or variable of the kernel gives too. */
+	if (strstr(o->warning, "kernel BTF") || strstr(o->warning, "vmlinux BTF"))
 		return bt_err(
 			err,
 			"cannot load %s: it is compiled with CO-RE, and this kernel gives no BTF "

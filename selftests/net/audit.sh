@@ -5,37 +5,10 @@
 # shellcheck disable=SC2015,SC2329,SC2154 # the tests are called by name; tmp comes from lib.sh
 cd "$(dirname "$0")/../.." || exit 1
 . selftests/net/lib.sh
+. selftests/net/lib_tap.sh
 net_private "$0" "$@"
 CLANG=${CLANG:-clang-16}
 CASES=$tmp/cases.o
-n=0
-
-# report OK DESCRIPTION
-report()
-{
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $n - audit: $2"
-	else
-		echo "not ok $n - audit: $2"
-		head -n 40 "$tmp/out" 2>/dev/null | sed 's/^/# /'
-	fi
-}
-
-# t FUNCTION DESCRIPTION: the function's status is the result (77: skip, the reason is its last line);
-# its output is shown when it fails.
-t()
-{
-	"$1" >"$tmp/out" 2>&1
-	local rc=$?
-
-	if [ $rc = 77 ]; then
-		n=$((n + 1))
-		echo "ok $n - audit: $2 # SKIP $(tail -n 1 "$tmp/out")"
-	else
-		report $rc "$2"
-	fi
-}
 
 audit()
 {
@@ -82,9 +55,9 @@ statements()
 				jq -c '.[0] | .evidence, .forms' <"$tmp/out"
 			} >"$tmp/all" 2>&1
 			mv "$tmp/all" "$tmp/out"
-			report 1 "$3 $prog is $want"
+			result "$3 $prog is $want" "$(cat "$tmp/out")"
 		else
-			report 0 "$3 $prog is $want"
+			result "$3 $prog is $want" ""
 		fi
 	done < <(sed -n 's|^/\* expect: \([^ ]*\) audit=\([a-z]*\).* \*/$|\1 \2|p' "$1")
 }
@@ -446,4 +419,4 @@ t exit_codes "exit codes"
 t bad_lines "wrong lines: a sentence and the right exit code"
 t bad_objects "files that are no objects"
 t no_rights "without rights it says which are missing"
-echo "1..$n"
+finish

@@ -7,21 +7,7 @@ export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 bigtcp=${OUT:-.output}/bigtcp
 
-n=0 bad=0
-# check NAME COMMAND...: one test; its output goes to stderr.
-check()
-{
-	local name=$1
-
-	shift
-	n=$((n + 1))
-	if "$@" >&2; then
-		echo "ok $n - cli: $name"
-	else
-		echo "not ok $n - cli: $name"
-		bad=1
-	fi
-}
+. selftests/net/lib_tap.sh
 
 # gives STATUS WORDS...: the exit status of bigtcp
 gives()
@@ -117,5 +103,4 @@ check "JSON error, -j last" says 1 "no option '--nope'" probe --nope -j
 check "JSON error of no command" says 1 "no command" -j
 check "JSON error of the system" says 2 "bt-no-such-namespace" probe -n bt-no-such-namespace -j
 check "a full disk: refused" full_disk
-echo "1..$n"
-exit $bad
+finish

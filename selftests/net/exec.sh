@@ -25,26 +25,7 @@ started=
 trap '[ -z "$started" ] || kill -9 $started 2>/dev/null; rm -rf "$tmp"' EXIT
 mount -t bpf bpf /sys/fs/bpf || exit 1
 ip link set lo up
-n=0
-
-# t FUNCTION DESCRIPTION: the function's status is the result (77: skip, the reason is its last
-# line); its output is shown when it fails, and lines that start with "# " always.
-t()
-{
-	n=$((n + 1))
-	"$1" >"$tmp/out" 2>&1
-	rc=$?
-	case $rc in
-	0) echo "ok $n - $2" ;;
-	77) echo "ok $n - $2 # SKIP $(tail -n 1 "$tmp/out")" ;;
-	*)
-		echo "not ok $n - $2"
-		sed 's/^/# /' "$tmp/out" | head -n 40
-		;;
-	esac
-	grep '^# ' "$tmp/out"
-	[ "$rc" = 0 ] || [ "$rc" = 77 ]
-}
+. selftests/net/lib_tap.sh
 
 # --foreground: timeout makes no process group of its own.
 bt()
@@ -508,4 +489,4 @@ t report_is_there "a line of the report is there when its load returns"
 t report_disk_full "a full disk is said once; the report has whole lines"
 t no_supervisor_left "no supervisor is left"
 t cost "cost of a load and of other calls"
-echo "1..$n"
+finish

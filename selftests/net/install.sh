@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # `make install` into a folder: the command runs from there, a program builds against the library
 # by pkg-config, a BPF program includes the headers, and uninstall takes everything away again.
@@ -8,21 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM
-n=0
-failed=0
-
-check() { # NAME COMMAND...: one TAP line
-	name=$1
-	shift
-	n=$((n + 1))
-	if "$@" >"$dir/log" 2>&1; then
-		echo "ok $n - $name"
-	else
-		echo "not ok $n - $name"
-		sed 's/^/# /' "$dir/log" | tail -n 20
-		failed=1
-	fi
-}
+. selftests/net/lib_tap.sh
 
 cat >"$dir/user.c" <<'EOF'
 #include <bigtcp/twin.h>
@@ -86,4 +72,4 @@ check "and makes a twin" run_user
 check "a BPF program builds with the headers" build_bpf
 check "make uninstall" make -s uninstall DESTDIR="$root" PREFIX=/usr
 check "leaves nothing" nothing_left
-exit $failed
+finish

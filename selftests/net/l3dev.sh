@@ -28,6 +28,7 @@ start_relay()
 	done
 	skip "twins on an L3 device" "no tun device: $(tail -n 1 "$tmp/relay")"
 	finish
+	exit
 }
 
 topology()

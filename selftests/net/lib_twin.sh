@@ -2,39 +2,11 @@
 # shellcheck shell=bash
 # For tests that compare a twin's own account of traffic with what really passed. Sourced after lib.sh;
 # net_private has been called.
-n=0 bad=0 seen=
+. selftests/net/lib_tap.sh
 : "${tmp:?}"
 PINS=/sys/fs/bpf
 BT_CLANG=${CLANG:-clang-16}
 export PINS
-
-# result NAME WHAT-IS-WRONG; $seen is a remark
-result()
-{
-	n=$((n + 1))
-	if [ -z "$2" ]; then
-		echo "ok $n - $1"
-	else
-		echo "not ok $n - $1"
-		printf '%s\n' "$2" | sed 's/^/# /'
-		bad=1
-	fi
-	[ -z "$seen" ] || echo "# $seen"
-	seen=
-}
-
-skip()
-{
-	n=$((n + 1))
-	echo "ok $n - $1 # SKIP $2"
-}
-
-# The end of a script: its plan and its status.
-finish()
-{
-	echo "1..$n"
-	exit $bad
-}
 
 # need_hbh NAME: ends the script with a skipped test where the kernel makes no jumbo header.
 need_hbh()
@@ -42,6 +14,7 @@ need_hbh()
 	[ "$("$BIGTCP" probe -j | jq -r '.big_tcp.send.form')" = hbh ] && return
 	skip "$1" "this kernel puts no header into jumbo packets"
 	finish
+	exit
 }
 
 # build NAME: selftests/net/objects/NAME.bpf.c as $tmp/NAME.o

@@ -28,29 +28,18 @@ BAD=$tmp/bad.o
 NAIVE=$OUT/corpus/clang-16/fw_naive.bpf.o
 TAIL=$OUT/corpus/clang-16/tail_static.bpf.o
 PINS=/sys/fs/bpf/bigtcp/v1/links
-n=0
+. selftests/net/lib_tap.sh
 
-# t FUNCTION DESCRIPTION: the function's status is the result (77: skip, the reason is its last
-# line); its output is shown when it fails. Whatever it attached is taken off.
-t()
+# Whatever a test attached is taken off.
+after_test()
 {
-	n=$((n + 1))
-	"$1" >"$tmp/out" 2>&1
-	rc=$?
-	case $rc in
-	0) echo "ok $n - load: $2" ;;
-	77) echo "ok $n - load: $2 # SKIP $(tail -n 1 "$tmp/out")" ;;
-	*)
-		echo "not ok $n - load: $2"
-		sed 's/^/# /' "$tmp/out" | head -n 40
-		;;
-	esac
+	local d h
+
 	for d in v0 v1; do
 		for h in ingress egress; do
 			"$BIGTCP" detach $d $h >/dev/null 2>&1
 		done
 	done
-	[ "$rc" = 0 ] || [ "$rc" = 77 ]
 }
 
 bt()
@@ -721,4 +710,4 @@ t renamed "a renamed device is still the same"
 t at_once "six at once: one wins"
 t killed "killed at any time: attached and pinned, or not at all"
 t usage "wrong command lines"
-echo "1..$n"
+finish

@@ -6,21 +6,7 @@ export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 bigtcp=${OUT:-.output}/bigtcp
 
-n=0 bad=0
-# check NAME COMMAND...: one test; its output goes to stderr.
-check()
-{
-	local name=$1
-
-	shift
-	n=$((n + 1))
-	if "$@" >&2; then
-		echo "ok $n - probe: $name"
-	else
-		echo "not ok $n - probe: $name"
-		bad=1
-	fi
-}
+. selftests/net/lib_tap.sh
 
 # q FILTER: true if jq's filter holds for the probe's JSON.
 q()
@@ -152,5 +138,4 @@ check "fits 80 columns, without a live look" narrow --no-live
 check "its child dies with it, killed" killed KILL
 check "its child dies with it, interrupted" killed TERM
 check "no device is left in this namespace" no_links
-echo "1..$n"
-exit $bad
+finish

@@ -8,29 +8,9 @@ cd "$(dirname "$0")/../.." || exit 1
 . selftests/net/lib.sh
 net_private "$0" "$@"
 
-n=0 bad=0 before=
+. selftests/net/lib_tap.sh
+before=
 PINS=/sys/fs/bpf
-
-# result NAME WHAT-IS-WRONG
-result()
-{
-	n=$((n + 1))
-	if [ -z "$2" ]; then
-		echo "ok $n - $1"
-	else
-		echo "not ok $n - $1"
-		printf '%s\n' "$2" | sed 's/^/# /'
-		bad=1
-	fi
-	[ -z "${seen:-}" ] || echo "# $seen"
-	seen=
-}
-
-skip()
-{
-	n=$((n + 1))
-	echo "ok $n - $1 # SKIP $2"
-}
 
 # below A B: A < B, of numbers with decimals
 below()
@@ -374,8 +354,8 @@ routed()
 
 if [ "$("$BIGTCP" probe -j | jq -r '.big_tcp.send.form')" != hbh ]; then
 	skip "twins on traffic" "this kernel puts no header into jumbo packets"
-	echo "1..$n"
-	exit 0
+	finish
+	exit
 fi
 for p in fw_naive ct_policy nat_port tail_static dynptr globals capture; do
 	twin $p || result "twin of $p" "$(cat "$tmp/log")"
@@ -395,5 +375,4 @@ net_routed
 net_size 185000 snd s0 fwd f0 fwd f1 rcv r0
 routed
 result "no counter of broken packets moved on the way" "$(broken)"
-echo "1..$n"
-exit $bad
+finish

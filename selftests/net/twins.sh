@@ -6,32 +6,28 @@
 cd "$(dirname "$0")/../.." || exit 1
 . selftests/net/lib.sh
 net_private "$0" "$@"
+. selftests/net/lib_tap.sh
 
 # These look at payload_len, which a twin leaves 0 (or makes 65535): the audit must say so.
 READS_LEN=' ctx_spill stack512 trust_len trust_len_eq trust_acct '
-n=0
 
 while read -r file prog _ twin _; do
 	[ "$twin" = made ] || continue
-	n=$((n + 1))
 	want=twin
 	[[ $READS_LEN == *" $prog "* ]] && want='drops|misreads'
 	pin=/sys/fs/bpf/$prog
 	if ! "$BIGTCP" load "$CORPUS/$file.bpf.o" --prog "$prog" --pin "$pin" >"$tmp/out" 2>&1; then
-		echo "not ok $n - twins: $prog: no twin"
-		sed 's/^/# /' "$tmp/out"
+		result "$prog: has a twin" "$(cat "$tmp/out")"
 		continue
 	fi
 	id=$(bpftool -j prog show pinned "$pin" | jq .id)
 	"$BIGTCP" -j audit --prog-id "$id" >"$tmp/out" 2>/dev/null
 	read -r verdict evidence <<<"$(jq -r '.[0] | "\(.verdict) \(.evidence)"' "$tmp/out")"
-	if [[ $verdict =~ ^($want)$ && ($want = twin || $evidence == 'is a twin, but: '*) ]]; then
-		echo "ok $n - twins: $prog: $verdict"
-	else
-		echo "not ok $n - twins: $prog: $verdict instead of $want"
-		echo "# $evidence"
-	fi
+	wrong=
+	[[ $verdict =~ ^($want)$ && ($want = twin || $evidence == 'is a twin, but: '*) ]] ||
+		wrong="$verdict instead of $want: $evidence"
+	result "$prog: $want" "$wrong"
 	rm -f "$pin" "$pin"-*
 done < <(sh selftests/corpus/expect.sh selftests/corpus/*.bpf.c)
-[ $n -gt 40 ] || echo "not ok - twins: the corpus was found"
-exit 0
+result "the corpus was found" "$([ "$n" -gt 40 ] || echo "$n programs")"
+finish
