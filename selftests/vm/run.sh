@@ -118,6 +118,8 @@ tap()
 }
 
 [ $# -gt 0 ] || set -- 6.1 6.12
+out=$(realpath -m "${OUT:-.output}")
+make -s -C selftests/net/loaders O="$out/loaders" >&2 || exit 1
 if ! bash selftests/vm/initramfs.sh "$work/base.cpio"; then
 	echo "not ok 1 - vm: the guest's root was made"
 	exit 1
