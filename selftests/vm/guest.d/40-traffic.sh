@@ -82,10 +82,13 @@ try "the naive firewall drops jumbo packets" test "$(booked $proto bytes)" -gt 6
 try "it is detached" .output/bigtcp -n bt_b detach bt1 ingress
 
 try "its twin is attached" .output/bigtcp -n bt_b attach bt1 ingress "$obj" --prog fw_naive
-try "TCP through the twin" transfer -n 24M
+# What iperf3 has written last may still be in its socket when it closes: the receiver's count counts.
+try "TCP through the twin" transfer -n 24M -J
+received=$(jq '.end.sum_received.bytes' "$tmp/try")
 packets=$(booked $port packets) bytes=$(booked $port bytes) dropped=$(booked $proto bytes)
-note "twin: let in $packets packets, $bytes bytes; dropped $dropped bytes"
-try "the twin books all bytes under their port" test "${bytes:-0}" -ge $((24 << 20))
+note "twin: let in $packets packets, $bytes bytes of $received received; dropped $dropped bytes"
+try "enough was received" test "${received:-0}" -ge $((16 << 20))
+try "the twin books all bytes under their port" test "${bytes:-0}" -ge "${received:-1}"
 try "most of them came in jumbo packets" test "${bytes:-0}" -gt $((${packets:-0} * 65536))
 try "the twin drops no jumbo packet" test "${dropped:-99999}" -lt 65536
 try "no packet with a bad header" test "$(counter Ip6InHdrErrors)" = "$errors"
