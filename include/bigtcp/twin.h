@@ -114,6 +114,11 @@ struct bigtcp_twin_opts {
 	int (*kfunc_name)(void *arg, __s32 imm, __s16 off, char *buf, size_t len);
 	/* imm for a call of a kfunc of vmlinux by name; > 0, or -ENOENT. NULL: none. */
 	__s32 (*kfunc_id)(void *arg, const char *name);
+	/* The @size bytes (1, 2, 4 or 8) at @off of the only value of map @fd, in host byte order,
+	 * if nobody can change them any more (BPF_F_RDONLY_PROG, and frozen); 0 or -errno. What
+	 * such constants switch off is not judged. NULL: none.
+	 */
+	int (*const_value)(void *arg, int fd, __u32 off, __u32 size, __u64 *val);
 };
 
 /* The result; bigtcp_twin_free() releases it. */

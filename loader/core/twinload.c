@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "core/twinload.h"
+#include "core/answers.h"
 #include "core/kbtf.h"
 #include "core/vlog.h"
 #include "base/bpf.h"
@@ -304,27 +305,10 @@ static int after_verifier(struct load *l, int err)
 	return caller_log_full ? -ENOSPC : err;
 }
 
-struct kfunc_arg {
-	const int *fd_array;
-};
-
-static int kfunc_name(void *arg, __s32 imm, __s16 off, char *buf, size_t len)
-{
-	const struct kfunc_arg *ka = arg;
-
-	return bt_kfunc_name(imm, off, ka->fd_array, buf, len);
-}
-
-static __s32 kfunc_id(void *arg, const char *name)
-{
-	(void)arg;
-	return bt_kfunc_id(name);
-}
-
 static int make_twin(struct load *l, bool direct, bool clamp)
 {
 	const union bpf_attr *a = &l->attr;
-	struct kfunc_arg ka = { .fd_array = (const int *)(unsigned long)a->fd_array };
+	struct bt_answers ans = { .fd_array = (const int *)(unsigned long)a->fd_array };
 	struct bigtcp_twin_prog prog = {
 		.type = a->prog_type,
 		.insns = (const void *)(unsigned long)a->insns,
@@ -348,10 +332,9 @@ static int make_twin(struct load *l, bool direct, bool clamp)
 	o.buf_fd = l->twin.buf_fd;
 	o.direct = direct;
 	o.clamp = clamp;
-	o.arg = &ka;
-	o.kfunc_name = kfunc_name;
-	o.kfunc_id = kfunc_id;
+	bt_answers_give(&ans, &o);
 	err = bigtcp_twin_make(&prog, &o, &t, &l->rep->reason);
+	bt_answers_free(&ans);
 	if (err)
 		return err;
 	if (l->twin.made)

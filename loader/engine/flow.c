@@ -314,6 +314,7 @@ static int run_block(struct run *r, __u32 inst, __u32 at, bool record)
 	struct instance *in = &r->inst[inst];
 	const struct subprog *sub = &r->p->subs[in->sub];
 	struct step s = { .p = r->p,
+			  .opts = r->opts,
 			  .base = record ? r->f->base : NULL,
 			  .pkt_write = &r->f->pkt_write };
 	__cleanup(cleanup_free) struct state *st = calloc(1, state_size(in->depth));

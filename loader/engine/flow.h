@@ -24,6 +24,7 @@ enum val_type {
 	V_PKT, /* from ctx->data */
 	V_META, /* from ctx->data_meta */
 	V_MAP, /* map pointer, LD_IMM64 at instruction .c */
+	V_MAP_VALUE, /* byte .off of the value of map fd .c, by LD_IMM64 */
 	V_FUNC, /* address of subprogram .c */
 	V_OTHER, /* some other pointer, or a scalar */
 	V_MIX, /* the context or another pointer: cannot tell */
@@ -95,6 +96,7 @@ bool val_eq(const struct val *a, const struct val *b);
 
 struct step {
 	struct prog *p;
+	const struct bigtcp_twin_opts *opts;
 	__u16 frame_sub[8]; /* subprogram of each frame of the chain */
 	__u8 *base; /* NULL: do not record */
 	bool *pkt_write;

@@ -87,7 +87,8 @@ static struct val ptr_add(struct val p, const struct val *amount, bool sub)
 
 		if (!c)
 			return p;
-		if (p.t == V_STK && c > -4096 && c < 4096) {
+		if ((p.t == V_STK && c > -4096 && c < 4096) ||
+		    (p.t == V_MAP_VALUE && c > -(1 << 24) && c < 1 << 24)) {
 			p.off += c;
 			return p;
 		}
@@ -100,6 +101,7 @@ static struct val ptr_add(struct val p, const struct val *amount, bool sub)
 	case V_STK_VAR:
 		return val(V_STK_VAR);
 	case V_MAP:
+	case V_MAP_VALUE:
 	case V_FUNC:
 		return val(V_OTHER);
 	default:
@@ -222,6 +224,13 @@ static void note_base(struct step *s, __u32 at, struct val b, bool write)
 		*s->pkt_write = true;
 }
 
+static __u32 size_of(const struct bpf_insn *i)
+{
+	static const __u8 bytes[] = { 4, 2, 1, 8 }; /* BPF_W, _H, _B, _DW */
+
+	return bytes[BPF_SIZE(i->code) >> 3];
+}
+
 /* What a load of @size bytes at stack byte @off of a known frame gives. */
 static struct val stack_load(const struct state *st, struct val b, __s32 off, bool dw)
 {
@@ -232,7 +241,20 @@ static struct val stack_load(const struct state *st, struct val b, __s32 off, bo
 	return st->slot[b.frame][-at / 8 - 1];
 }
 
-static struct val step_load(const struct state *st, struct val b, const struct bpf_insn *i)
+/* A load from a global variable: a constant, if it is one for the verifier too. */
+static struct val const_load(const struct step *s, struct val b, const struct bpf_insn *i)
+{
+	__s64 off = (__s64)b.off + i->off;
+	__u64 v;
+
+	if (b.may || off < 0 || !s->opts->const_value ||
+	    s->opts->const_value(s->opts->arg, (int)b.c, off, size_of(i), &v))
+		return val(BPF_SIZE(i->code) == BPF_DW ? V_OTHER : V_SCALAR);
+	return val_const(v);
+}
+
+static struct val step_load(const struct step *s, const struct state *st, struct val b,
+			    const struct bpf_insn *i)
 {
 	bool dw = BPF_SIZE(i->code) == BPF_DW;
 
@@ -250,6 +272,8 @@ static struct val step_load(const struct state *st, struct val b, const struct b
 		return val(V_SCALAR);
 	case V_STK:
 		return stack_load(st, b, i->off, dw);
+	case V_MAP_VALUE:
+		return const_load(s, b, i);
 	case V_STK_VAR:
 	case V_PKT:
 	case V_META:
@@ -312,7 +336,7 @@ static void step_atomic(struct step *s, struct state *st, __u32 at, __u32 size)
 		b = st->reg[i->src_reg];
 		note_base(s, at, b, false);
 		note_depth(s, b, i->off);
-		st->reg[i->dst_reg] = step_load(st, b, i);
+		st->reg[i->dst_reg] = step_load(s, st, b, i);
 		return;
 	}
 	note_base(s, at, b, true);
@@ -339,6 +363,10 @@ static void step_ld(struct state *st, const struct prog *p, __u32 at)
 	} else if (insn_is_func_ref(i)) {
 		out = val(V_FUNC);
 		out.c = prog_sub_at(p, insn_target(p, at));
+	} else if (i->src_reg == INSN_PSEUDO_MAP_VALUE) {
+		out = val(V_MAP_VALUE);
+		out.c = (__u32)i->imm;
+		out.off = i[1].imm;
 	} else if (i->src_reg == INSN_PSEUDO_MAP_FD || i->src_reg == INSN_PSEUDO_MAP_IDX) {
 		out = val(V_MAP);
 		out.c = at;
@@ -425,11 +453,8 @@ void step_clobber(struct state *st)
 
 void step_insn(struct step *s, struct state *st, __u32 at)
 {
-	static const __u8 bytes[] = {
-		[BPF_W >> 3] = 4, [BPF_H >> 3] = 2, [BPF_B >> 3] = 1, [BPF_DW >> 3] = 8
-	};
 	const struct bpf_insn *i = &s->p->insns[at];
-	__u32 size = bytes[BPF_SIZE(i->code) >> 3];
+	__u32 size = size_of(i);
 	struct val b;
 
 	switch (BPF_CLASS(i->code)) {
@@ -445,7 +470,7 @@ void step_insn(struct step *s, struct state *st, __u32 at)
 		note_base(s, at, b, false);
 		note_depth(s, b, i->off);
 		st->reg[i->dst_reg] =
-			BPF_MODE(i->code) == BPF_MEM ? step_load(st, b, i) : val(V_SCALAR);
+			BPF_MODE(i->code) == BPF_MEM ? step_load(s, st, b, i) : val(V_SCALAR);
 		break;
 	case BPF_ST:
 		b = st->reg[i->dst_reg];

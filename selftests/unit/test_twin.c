@@ -351,6 +351,47 @@ Test(twin, code_that_constants_switch_off)
 	bigtcp_twin_free(&t);
 }
 
+/* The only value of map 9 is 0, 7; of other maps nobody knows. */
+static int const_value(void *arg, int fd, __u32 off, __u32 size, __u64 *val)
+{
+	(void)arg;
+	if (fd != 9 || off % 4 || off > 4 || size != 4)
+		return -EPERM;
+	*val = off ? 7 : 0;
+	return 0;
+}
+
+Test(twin, constants_of_frozen_maps_switch_off_too)
+{
+	struct bpf_insn prog[] = {
+		insn_raw(BPF_LD | BPF_IMM | BPF_DW, 2, INSN_PSEUDO_MAP_VALUE, 0, 9),
+		insn_raw(0, 0, 0, 0, 0),
+		LDX_MEM(BPF_W, 3, 2, 0),
+		insn_raw(BPF_JMP | BPF_JEQ | BPF_K, 3, 0, 1, 0),
+		CALL_HELPER(BPF_FUNC_skb_change_proto),
+		MOV64_IMM(0, 0),
+		EXIT(),
+	};
+	struct bigtcp_twin_prog p = { .type = BPF_PROG_TYPE_SCHED_CLS,
+				      .insns = prog,
+				      .insn_cnt = LEN(prog) };
+	struct bigtcp_twin_opts o = { .sz = sizeof(o), .const_value = const_value };
+	struct bigtcp_twin_reason why;
+	struct bigtcp_twin t;
+
+	cr_assert_eq(bigtcp_twin_make(&p, &o, &t, &why), 0, "%s", why.text);
+	bigtcp_twin_free(&t);
+	prog[2].off = 4;
+	cr_assert_eq(bigtcp_twin_make(&p, &o, &t, &why), -ENOTSUP, "7 does not jump");
+	cr_assert_eq(why.insn, 4);
+	prog[2].off = 0;
+	prog[0].imm = 8;
+	cr_assert_eq(bigtcp_twin_make(&p, &o, &t, &why), -ENOTSUP, "another map");
+	prog[0].imm = 9;
+	prog[1].imm = 4;
+	cr_assert_eq(bigtcp_twin_make(&p, &o, &t, &why), -ENOTSUP, "an offset in the address");
+}
+
 /* A third VLAN tag in a subprogram must not end it with a verdict of its own. */
 Test(twin, subprograms_end_only_as_they_did)
 {
