@@ -61,11 +61,6 @@ void buf_bind(struct buf *b, __u32 label)
 		b->label[label] = b->cnt;
 }
 
-bool buf_bound(const struct buf *b, __u32 label)
-{
-	return !b->err && b->label[label] != LABEL_NONE;
-}
-
 void buf_put(struct buf *b, struct bpf_insn i)
 {
 	if (!b->err)

@@ -31,7 +31,6 @@ int buf_init(struct buf *b, __u32 labels); /* labels 0 .. labels - 1 exist, unbo
 void buf_free(struct buf *b);
 __u32 buf_label(struct buf *b);
 void buf_bind(struct buf *b, __u32 label);
-bool buf_bound(const struct buf *b, __u32 label);
 void buf_put(struct buf *b, struct bpf_insn i);
 void buf_jump(struct buf *b, struct bpf_insn i, __u32 label); /* off is filled in */
 void buf_rel(struct buf *b, struct bpf_insn i, __u32 label); /* imm is filled in */

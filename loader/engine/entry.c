@@ -73,24 +73,8 @@ void write_home_save(struct rewrite *w, struct home h, __u8 reg)
 		buf_put(&w->b, MOV64_REG(h.reg, reg));
 }
 
-void write_entry(struct rewrite *w)
-{
-	__u32 jumbo = buf_label(&w->b);
-
-	/* One load and one branch for a packet that cannot be a jumbo packet. */
-	if (!w->opts->any_len) {
-		buf_put(&w->b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_1, SKB(len)));
-		buf_jmp_imm(&w->b, BPF_JGT, BPF_REG_2, min_len(w->opts), jumbo);
-	} else {
-		buf_put(&w->b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_1, SKB(gso_size)));
-		buf_jmp_imm(&w->b, BPF_JNE, BPF_REG_2, 0, jumbo);
-	}
-	write_plain_sub(w, &w->p->subs[0]);
-	write_jumbo(w, jumbo);
-}
-
 /* R1 = ctx at @jumbo; falls through into the twin of main, or goes back to the original. */
-void write_jumbo(struct rewrite *w, __u32 jumbo)
+static void write_jumbo(struct rewrite *w, __u32 jumbo)
 {
 	struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4 };
 	struct buf *b = &w->b;
@@ -112,6 +96,22 @@ void write_jumbo(struct rewrite *w, __u32 jumbo)
 	write_count(w, STATE(jumbo));
 	buf_put(b, MOV64_REG(BPF_REG_1, BPF_REG_6));
 	write_home_save(w, w->pl->home[0], BPF_REG_1);
+}
+
+void write_entry(struct rewrite *w)
+{
+	__u32 jumbo = buf_label(&w->b);
+
+	/* One load and one branch for a packet that cannot be a jumbo packet. */
+	if (!w->opts->any_len) {
+		buf_put(&w->b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_1, SKB(len)));
+		buf_jmp_imm(&w->b, BPF_JGT, BPF_REG_2, min_len(w->opts), jumbo);
+	} else {
+		buf_put(&w->b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_1, SKB(gso_size)));
+		buf_jmp_imm(&w->b, BPF_JNE, BPF_REG_2, 0, jumbo);
+	}
+	write_plain_sub(w, &w->p->subs[0]);
+	write_jumbo(w, jumbo);
 }
 
 void write_lost(struct rewrite *w)

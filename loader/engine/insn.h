@@ -30,6 +30,14 @@ static inline struct bpf_insn insn_raw(__u8 code, __u8 dst, __u8 src, __s16 off,
 	};
 }
 
+/* Bytes that a load or a store moves. */
+static inline __u32 insn_size(const struct bpf_insn *i)
+{
+	static const __u8 bytes[] = { 4, 2, 1, 8 }; /* BPF_W, _H, _B, _DW */
+
+	return bytes[BPF_SIZE(i->code) >> 3];
+}
+
 #define LDX_MEM(sz, d, s, o)  insn_raw(BPF_LDX | (sz) | BPF_MEM, d, s, o, 0)
 #define STX_MEM(sz, d, s, o)  insn_raw(BPF_STX | (sz) | BPF_MEM, d, s, o, 0)
 #define ST_MEM(sz, d, o, i)   insn_raw(BPF_ST | (sz) | BPF_MEM, d, 0, o, i)

@@ -45,9 +45,8 @@ static const struct field *field_at(__s32 off, __u32 size)
 
 static int plan_load(struct planner *pr, __u32 at)
 {
-	static const __u8 bytes[] = { 4, 2, 1, 8 };
 	const struct bpf_insn *i = &pr->p->insns[at];
-	const struct field *fd = field_at(i->off, bytes[BPF_SIZE(i->code) >> 3]);
+	const struct field *fd = field_at(i->off, insn_size(i));
 	__u8 base = pr->f->base[at];
 
 	/* Pointers to memory are 8 bytes and the context has no such field at these places. */

@@ -33,7 +33,6 @@ void write_plain_sub(struct rewrite *w, const struct subprog *s);
 
 /* Parts (entry.c, sites.c). */
 void write_entry(struct rewrite *w);
-void write_jumbo(struct rewrite *w, __u32 jumbo);
 void write_out(struct rewrite *w);
 void write_home_load(struct rewrite *w, struct home h, __u8 reg);
 void write_home_save(struct rewrite *w, struct home h, __u8 reg);

@@ -111,6 +111,14 @@ static void mark_and_fix(struct buf *b, const struct bigtcp_twin_opts *opts, __u
 	buf_put(b, ST_MEM(BPF_W, reg, 4, o));
 }
 
+static void offset_labels(struct buf *b, __u32 at[N_OFFSETS])
+{
+	__u32 k;
+
+	for (k = 0; k < N_OFFSETS; k++)
+		at[k] = buf_label(b);
+}
+
 void shift_if_moved(struct buf *b, struct shift_regs r, __u32 moved, __u32 short_pkt)
 {
 	load_data(b, r, short_pkt);
@@ -146,8 +154,7 @@ void shift_in(struct buf *b, const struct bigtcp_twin_opts *opts, struct shift_r
 {
 	__u32 at[N_OFFSETS], done = buf_label(b), k;
 
-	for (k = 0; k < N_OFFSETS; k++)
-		at[k] = buf_label(b);
+	offset_labels(b, at);
 	load_data(b, r, no);
 	find_l3(b, r, at, no);
 	for (k = 0; k < N_OFFSETS; k++) {
@@ -207,8 +214,7 @@ void shift_out(struct buf *b, struct shift_regs r, __u32 short_pkt, __u32 not_mo
 {
 	__u32 at[N_OFFSETS], done = buf_label(b), k;
 
-	for (k = 0; k < N_OFFSETS; k++)
-		at[k] = buf_label(b);
+	offset_labels(b, at);
 	load_data(b, r, short_pkt);
 	find_mark(b, r, at, not_moved);
 	for (k = 0; k < N_OFFSETS; k++) {

@@ -21,9 +21,8 @@ static void put_self(struct rewrite *w, __u32 at)
 /* All of the field, less SHIFT, then the part that the program asked for. */
 static void act_len(struct rewrite *w, __u32 at)
 {
-	static const __u8 bytes[] = { 4, 2, 1, 8 };
 	const struct bpf_insn *i = &w->p->insns[at];
-	int size = bytes[BPF_SIZE(i->code) >> 3], part = i->off & 3, shift;
+	int size = insn_size(i), part = i->off & 3, shift;
 
 	w->twin_at[at] = w->b.cnt;
 	buf_put(&w->b, LDX_MEM(BPF_W, i->dst_reg, i->src_reg, i->off - part));
@@ -43,10 +42,9 @@ static void act_len(struct rewrite *w, __u32 at)
  */
 static void act_ld_abs(struct rewrite *w, __u32 at)
 {
-	static const __u8 bytes[] = { 4, 2, 1, 8 };
 	const struct bpf_insn *i = &w->p->insns[at];
 	__u32 out = buf_label(&w->b), over = buf_label(&w->b);
-	int size = bytes[BPF_SIZE(i->code) >> 3];
+	int size = insn_size(i);
 	struct bpf_insn ld = *i;
 
 	if (BPF_MODE(i->code) == BPF_ABS && i->imm < 0) {

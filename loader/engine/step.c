@@ -224,13 +224,6 @@ static void note_base(struct step *s, __u32 at, struct val b, bool write)
 		*s->pkt_write = true;
 }
 
-static __u32 size_of(const struct bpf_insn *i)
-{
-	static const __u8 bytes[] = { 4, 2, 1, 8 }; /* BPF_W, _H, _B, _DW */
-
-	return bytes[BPF_SIZE(i->code) >> 3];
-}
-
 /* What a load of @size bytes at stack byte @off of a known frame gives. */
 static struct val stack_load(const struct state *st, struct val b, __s32 off, bool dw)
 {
@@ -248,7 +241,7 @@ static struct val const_load(const struct step *s, struct val b, const struct bp
 	__u64 v;
 
 	if (b.may || off < 0 || !s->opts->const_value ||
-	    s->opts->const_value(s->opts->arg, (int)b.c, off, size_of(i), &v))
+	    s->opts->const_value(s->opts->arg, (int)b.c, off, insn_size(i), &v))
 		return val(BPF_SIZE(i->code) == BPF_DW ? V_OTHER : V_SCALAR);
 	return val_const(v);
 }
@@ -454,7 +447,7 @@ void step_clobber(struct state *st)
 void step_insn(struct step *s, struct state *st, __u32 at)
 {
 	const struct bpf_insn *i = &s->p->insns[at];
-	__u32 size = size_of(i);
+	__u32 size = insn_size(i);
 	struct val b;
 
 	switch (BPF_CLASS(i->code)) {
