@@ -2,6 +2,7 @@
 /* bigtcp attach: a program as its twin, on a device's ingress or egress. */
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/number.h"
 #include "base/print.h"
 #include "cmd/cmd.h"
 #include "cmd/hook.h"
@@ -35,17 +36,14 @@ struct args {
 
 static int parse_relative(const char *arg, const char *s, struct bt_place *place)
 {
-	char *end;
-	unsigned long id;
+	__u64 id;
 
 	place->flags |= BT_F_ID;
 	if (!strncmp(s, "link:", 5)) {
 		place->flags |= BT_F_LINK;
 		s += 5;
 	}
-	errno = 0;
-	id = strtoul(s, &end, 10);
-	if (*s < '1' || *s > '9' || *end || errno || id > 0xffffffff)
+	if (*s == '0' || !bt_number(s, 0xffffffff, &id))
 		return bt_err(BT_EXIT_USAGE, "--place=%s: '%s' is no id", arg, s);
 	place->relative = id;
 	return 0;

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/netns.h"
+#include "base/number.h"
 #include "base/print.h"
 #include "cmd/cmd.h"
 #include "core/audit.h"
@@ -83,14 +84,9 @@ static struct row *add_row(struct report *r)
 
 static int parse_u32(const char *text, __u32 *val)
 {
-	unsigned long v;
-	char *end;
+	__u64 v;
 
-	if (*text < '0' || *text > '9')
-		return -EINVAL;
-	errno = 0;
-	v = strtoul(text, &end, 10);
-	if (errno || *end || v > 0xffffffff)
+	if (!bt_number(text, 0xffffffff, &v))
 		return -EINVAL;
 	*val = v;
 	return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "core/packets.h"
+#include "base/number.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -164,14 +165,9 @@ static int parse_addr(const char *text, int *family, __u8 addr[16])
 
 static int parse_port(const char *text, __u16 *port)
 {
-	unsigned long v;
-	char *end;
+	__u64 v;
 
-	if (*text < '0' || *text > '9')
-		return -EINVAL;
-	errno = 0;
-	v = strtoul(text, &end, 10);
-	if (errno || *end || v > MAX16)
+	if (!bt_number(text, MAX16, &v))
 		return -EINVAL;
 	*port = v;
 	return 0;

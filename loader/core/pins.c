@@ -2,6 +2,7 @@
 #include "core/pins.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/number.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -28,18 +29,6 @@ int bt_pin_format(const struct bt_pin *pin, char *buf, size_t len)
 	return n < 0 || (size_t)n >= len ? -ENAMETOOLONG : 0;
 }
 
-static bool parse_uint(const char *s, __u64 max, __u64 *val)
-{
-	char *end;
-
-	/* strtoull takes signs and blanks. */
-	if (*s < '0' || *s > '9')
-		return false;
-	errno = 0;
-	*val = strtoull(s, &end, 10);
-	return !errno && !*end && *val <= max;
-}
-
 static bool parse_kind(char *s, struct bt_pin *p)
 {
 	__u64 prio, handle;
@@ -56,7 +45,7 @@ static bool parse_kind(char *s, struct bt_pin *p)
 	if (!sep)
 		return false;
 	*sep = 0;
-	if (!parse_uint(s, 65535, &prio) || !parse_uint(sep + 1, UINT_MAX, &handle))
+	if (!bt_number(s, 65535, &prio) || !bt_number(sep + 1, UINT_MAX, &handle))
 		return false;
 	p->kind = BT_PIN_CLS;
 	p->prio = prio;
@@ -80,7 +69,7 @@ int bt_pin_parse(const char *name, struct bt_pin *pin)
 	kind = strsep(&at, "-");
 	if (!at || !*at || strchr(at, '-') || strlen(at) >= sizeof(p.prog))
 		return -EINVAL;
-	if (!parse_uint(netns, UINT64_MAX, &p.netns) || !parse_uint(ifindex, INT_MAX, &val) || !val)
+	if (!bt_number(netns, UINT64_MAX, &p.netns) || !bt_number(ifindex, INT_MAX, &val) || !val)
 		return -EINVAL;
 	p.ifindex = val;
 	p.egress = !strcmp(hook, "egress");
