@@ -72,24 +72,66 @@ narrow()
 	echo "$text" | awk 'length($0) > 80 { exit 1 }' && [[ $text == *bpf_dynptr_adjust* ]]
 }
 
-# killed SIGNAL: the child with the namespaces dies with its parent.
+# in_private_netns PID: from then on its parent's death kills it.
+in_private_netns()
+{
+	local net
+
+	net=$(readlink "/proc/$1/ns/net" 2>/dev/null)
+	[ -n "$net" ] && [ "$net" != "$(readlink /proc/self/ns/net)" ]
+}
+
+# A zombie holds nothing any more.
+gone()
+{
+	[[ "$(ps -o stat= -p "$1")" != [A-Y]* ]]
+}
+
+# within SECONDS COMMAND...: until it is true
+within()
+{
+	local end=$((SECONDS + $1))
+
+	shift
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.01
+	done
+}
+
+# caught PID: its child is stopped while at work, or has got away (then not).
+caught()
+{
+	child=$(pgrep -P "$1") && in_private_netns "$child" && kill -STOP "$child"
+}
+
+ended()
+{
+	! kill -0 "$1" 2>/dev/null
+}
+
+# killed SIGNAL: the child with the namespaces dies with its parent. It is stopped first, so that
+# it can't have ended by itself.
 killed()
 {
 	local pid child i
 
-	"$bigtcp" probe >/dev/null 2>&1 &
-	pid=$!
-	for ((i = 0; i < 50; i++)); do
-		child=$(pgrep -P "$pid") && break
-		sleep 0.01
+	for ((i = 0; i < 10; i++)); do
+		child=
+		"$bigtcp" probe >/dev/null 2>&1 &
+		pid=$!
+		until caught "$pid" || ended "$pid"; do
+			:
+		done
+		# A slow machine may see it too late.
+		kill "-$1" "$pid" 2>/dev/null || continue
+		wait "$pid" 2>/dev/null
+		within 20 gone "$child" && return
+		kill -KILL "$child"
+		return 1
 	done
-	kill "-$1" "$pid"
-	wait "$pid" 2>/dev/null
-	[ -n "$child" ] || return 1
-	# By itself it would take half a second at least; a tenth is enough, but not under emulation.
-	sleep "${BT_PROBE_GONE:-0.1}"
-	# A zombie holds nothing any more.
-	[[ "$(ps -o stat= -p "$child")" != [A-Y]* ]]
+	echo "# ten children ended before they could be stopped"
+	return 1
 }
 
 no_links()
