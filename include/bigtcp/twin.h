@@ -4,6 +4,9 @@
  * with a hop-by-hop jumbo header (RFC 2675; Linux BIG TCP, kernels 5.19 to 6.19) just as the
  * original treats the packet without that header.
  *
+ * tc and XDP programs get a packet whose headers are moved over the jumbo header; cgroup_skb programs and
+ * socket filters, which may not write packets, have the offsets of their accesses changed.
+ *
  * Instructions in, instructions out: the library opens no file and makes no system call. It
  * must be given the program as the kernel gets it (maps as fds, CO-RE applied, all subprograms
  * in one array), which is what BPF_PROG_LOAD is called with.
@@ -61,6 +64,7 @@ enum bigtcp_twin_why {
 	BIGTCP_TWIN_NO_ROOM, /* no register and no stack slot left to keep the context in */
 	BIGTCP_TWIN_TOO_LARGE, /* a jump would exceed 16 bits, or more instructions than loadable */
 	BIGTCP_TWIN_INSN, /* an instruction this library does not know */
+	BIGTCP_TWIN_OFFSET, /* twin by addressing: the offset of a packet access is not known */
 	__BIGTCP_TWIN_WHY_MAX,
 };
 
@@ -78,7 +82,11 @@ const char *bigtcp_twin_why_name(enum bigtcp_twin_why why);
 
 /* The program. Nothing here is written to; records are as in BPF_PROG_LOAD. */
 struct bigtcp_twin_prog {
+	/* SCHED_CLS, SCHED_ACT, XDP, CGROUP_SKB or SOCKET_FILTER; of a freplace program (EXT), that of
+	 * the program it goes into.
+	 */
 	enum bpf_prog_type type;
+	bool frags; /* XDP: packets may be in several buffers (BPF_F_XDP_HAS_FRAGS), or not known */
 	const struct bpf_insn *insns;
 	__u32 insn_cnt;
 	const void *func_info;
@@ -109,6 +117,12 @@ struct bigtcp_twin_opts {
 	 * there being no twin.
 	 */
 	bool resize_fails;
+	/* tc, XDP: change the offsets of accesses instead of moving the headers. Others: always so. */
+	bool by_address;
+	/* What payload_len (IPv6) and tot_len (IPv4) read as in TCP packets above 64 KiB where the kernel
+	 * leaves 0, with and without the jumbo header; by_address is implied. 0: as the kernel has it.
+	 */
+	__u16 length;
 	void *arg; /* for the callbacks */
 	/* Name of the kfunc in a call instruction (imm, off); 0 or -errno. NULL: unknown. */
 	int (*kfunc_name)(void *arg, __s32 imm, __s16 off, char *buf, size_t len);
@@ -119,6 +133,10 @@ struct bigtcp_twin_opts {
 	 * such constants switch off is not judged. NULL: none.
 	 */
 	int (*const_value)(void *arg, int fd, __u32 off, __u32 size, __u64 *val);
+	/* Bytes of a key and of a value of map @fd; 0 or -errno. NULL: a helper that is given packet
+	 * bytes as a key or a value is refused in a twin by addressing.
+	 */
+	int (*map_sizes)(void *arg, int fd, __u32 *key, __u32 *value);
 };
 
 /* The result; bigtcp_twin_free() releases it. */
@@ -135,6 +153,7 @@ struct bigtcp_twin {
 	__u32 moved_sites; /* instructions changed */
 	__u32 clamped_sites; /* packet pointers whose offset is bounded, see opts.clamp */
 	bool direct; /* writes packets directly, so the kernel unclones skbs first */
+	bool by_address; /* changes offsets, moves nothing */
 };
 
 /*

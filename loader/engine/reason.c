@@ -20,6 +20,7 @@ static const char *const names[__BIGTCP_TWIN_WHY_MAX] = {
 	[BIGTCP_TWIN_NO_ROOM] = "no-room",
 	[BIGTCP_TWIN_TOO_LARGE] = "too-large",
 	[BIGTCP_TWIN_INSN] = "insn",
+	[BIGTCP_TWIN_OFFSET] = "offset",
 };
 
 const char *bigtcp_twin_why_name(enum bigtcp_twin_why why)
