@@ -129,6 +129,10 @@ int bt_link_info(int link_fd, struct bt_link_info *info)
 		info->attach_type = raw.attach_type;
 	} else if (raw.type == BT_LINK_TYPE_XDP) {
 		info->ifindex = raw.ifindex;
+	} else if (raw.type == BT_LINK_TYPE_CGROUP) {
+		/* a 64-bit id, then the attach type */
+		memcpy(&info->cgroup, &raw.ifindex, sizeof(info->cgroup));
+		info->attach_type = raw.rest[0];
 	}
 	return 0;
 }

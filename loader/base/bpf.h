@@ -18,6 +18,7 @@
 #define BT_STRUCT_OPS	  44 /* 6.4 */
 
 /* enum bpf_link_type */
+#define BT_LINK_TYPE_CGROUP 3
 #define BT_LINK_TYPE_XDP    6
 #define BT_LINK_TYPE_TCX    11
 #define BT_LINK_TYPE_NETKIT 13
@@ -40,7 +41,8 @@ struct bt_place {
 };
 
 /*
- * A link of @prog_fd at a hook of a device (BT_TCX_*, BT_NETKIT_*). Returns the link's fd; -EINVAL
+ * A link of @prog_fd at a hook of a device (BT_TCX_*, BT_NETKIT_*, BPF_XDP: flags of the place are then
+ * XDP_FLAGS_*) or of a cgroup, of which the directory's fd stands for @ifindex. Returns the link's fd; -EINVAL
  * on kernels without the hook, -EEXIST when the same program is there already, -ESTALE.
  * @place: NULL, or where. The link goes when its last fd and pin go.
  */
@@ -67,8 +69,8 @@ int bt_prog_query(int ifindex, __u32 attach_type, struct bt_hook *hook);
 /* Takes a program that has no link off a hook. */
 int bt_prog_detach(int prog_fd, int ifindex, __u32 attach_type);
 
-/* What a link is. ifindex and attach_type are of tcx, netkit and XDP links (XDP: attach_type 0),
- * ifindex 0 when the device is gone.
+/* What a link is. ifindex is of tcx, netkit and XDP links, 0 when the device is gone; attach_type of tcx,
+ * netkit and cgroup links; cgroup is 0 when the cgroup is gone.
  */
 struct bt_link_info {
 	__u32 type; /* BT_LINK_TYPE_* */
@@ -76,6 +78,7 @@ struct bt_link_info {
 	__u32 prog_id;
 	__u32 ifindex;
 	__u32 attach_type;
+	__u64 cgroup; /* id */
 };
 int bt_link_info(int link_fd, struct bt_link_info *info);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* bigtcp attach: a program as its twin, on a device's ingress or egress. */
+/* bigtcp attach: a program as its twin, on a hook of a device or a cgroup. */
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/number.h"
@@ -15,16 +15,19 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OPT_PINNED = OPT_OWN, OPT_PLACE, OPT_LEGACY };
+enum { OPT_PINNED = OPT_OWN, OPT_PLACE, OPT_LEGACY, OPT_MODE };
 
 const struct bt_opt attach_opts[] = {
 	LOADING_OPTS,
 	{ "pinned", OPT_PINNED, "PATH", "attach a program that is loaded and pinned already" },
 	{ "place", OPT_PLACE, "PLACE",
-	  "among the programs of the hook: head (default), tail, before:ID or after:ID of a program, "
+	  "ingress, egress: among the programs of the hook: head (default), tail, before:ID or after:ID of a program, "
 	  "before:link:ID or after:link:ID" },
 	{ "legacy", OPT_LEGACY, NULL,
-	  "a cls_bpf filter on clsact, as is done anyway where the kernel has no tcx (before 6.6)" },
+	  "ingress, egress: a cls_bpf filter on clsact, as is done anyway where the kernel has no tcx "
+	  "(before 6.6)" },
+	{ "mode", OPT_MODE, "native|skb",
+	  "xdp: in the driver, or generic (default: native if the driver has it)" },
 	{ NULL },
 };
 
@@ -64,41 +67,82 @@ static int parse_place(const char *arg, struct bt_place *place)
 	return strchr(arg, ':') ? parse_relative(arg, strchr(arg, ':') + 1, place) : 0;
 }
 
+static int parse_mode(const char *arg, enum bt_xdp_mode *mode)
+{
+	if (!strcmp(arg, "native"))
+		*mode = BT_XDP_NATIVE;
+	else if (!strcmp(arg, "skb"))
+		*mode = BT_XDP_SKB;
+	else
+		return bt_err(BT_EXIT_USAGE, "--mode is native or skb, not '%s'", arg);
+	return 0;
+}
+
+static int parse_opt(int c, struct args *a)
+{
+	switch (c) {
+	case OPT_PINNED:
+		a->pinned = optarg;
+		return 0;
+	case OPT_LEGACY:
+		a->at.legacy = true;
+		return 0;
+	case OPT_PLACE:
+		return parse_place(optarg, &a->at.place);
+	case OPT_MODE:
+		return parse_mode(optarg, &a->at.mode);
+	default:
+		return loading_opt(&a->load, c);
+	}
+}
+
+/* Options that say nothing about this hook. */
+static int check_hook(const struct bt_cmd *cmd, const struct bt_attach_opts *at)
+{
+	bool tc = at->hook == BT_HOOK_INGRESS || at->hook == BT_HOOK_EGRESS;
+
+	if (!tc && (at->legacy || at->place.flags))
+		return bt_usage(cmd, "--place and --legacy are for ingress and egress");
+	if (at->mode && at->hook != BT_HOOK_XDP)
+		return bt_usage(cmd, "--mode is for xdp");
+	return 0;
+}
+
 static int parse(int argc, char **argv, struct args *a)
 {
 	const struct bt_cmd *cmd = bt_cmd_find("attach");
-	int c;
+	int c, ret;
 
 	while ((c = bt_getopt(argc, argv, cmd)) != -1) {
-		if (c == OPT_PINNED)
-			a->pinned = optarg;
-		else if (c == OPT_LEGACY)
-			a->at.legacy = true;
-		else if (c == OPT_PLACE ? parse_place(optarg, &a->at.place)
-					: loading_opt(&a->load, c))
+		if (parse_opt(c, a))
 			return BT_EXIT_USAGE;
 	}
 	argc -= optind;
 	argv += optind;
 	if (argc != (a->pinned ? 2 : 3))
-		return bt_usage(cmd,
-				"attach wants a device, ingress or egress, and an object file or "
-				"--pinned PATH");
+		return bt_usage(
+			cmd,
+			"attach wants a device and ingress, egress or xdp, or a cgroup and "
+			"cgroup-ingress or cgroup-egress, and an object file or --pinned PATH");
 	if (a->pinned && (a->load.opts.only || a->load.opts.plain))
 		return bt_usage(cmd,
 				"--pinned names a program that is loaded: --prog and --plain say "
 				"nothing about it");
-	a->at.dev = argv[0];
+	a->at.target = argv[0];
 	a->file = a->pinned ? NULL : argv[2];
 	a->at.dry_run = bt_global.dry_run;
-	return parse_hook(cmd, argv[1], &a->at.egress);
+	ret = parse_hook(cmd, argv[1], &a->at.hook);
+	if (ret)
+		return ret;
+	a->load.opts.type = bt_hook_prog_type(a->at.hook);
+	return check_hook(cmd, &a->at);
 }
 
 static int print_attached(const struct args *a, const struct bt_attached *done)
 {
 	if (bt_global.dry_run)
 		bt_text("would be attached: ");
-	print_attachment(a->at.dev, done);
+	print_attachment(a->at.target, done);
 	bt_print_bool("dry_run", NULL, bt_global.dry_run);
 	bt_obj_close();
 	return BT_EXIT_OK;

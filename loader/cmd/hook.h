@@ -3,15 +3,15 @@
 #ifndef CMD_HOOK_H
 #define CMD_HOOK_H
 
-#include <stdbool.h>
+#include "core/pins.h"
 
 struct bt_attached;
 struct bt_cmd;
 
-/* "ingress" or "egress". Returns 0, or BT_EXIT_USAGE with a sentence. */
-int parse_hook(const struct bt_cmd *cmd, const char *word, bool *egress);
+/* "ingress", "xdp", "cgroup-egress" ... Returns 0, or BT_EXIT_USAGE with a sentence. */
+int parse_hook(const struct bt_cmd *cmd, const char *word, enum bt_hook_id *hook);
 
-/* Keys of one attachment, into the object that is open; one line of text. */
-void print_attachment(const char *dev, const struct bt_attached *a);
+/* Keys of one attachment to device or cgroup @target, into the object that is open; one line of text. */
+void print_attachment(const char *target, const struct bt_attached *a);
 
 #endif

@@ -24,6 +24,11 @@ static const char exec_notes[] =
 	"EOPNOTSUPP, a BPF token of another user namespace EPERM. What a light skeleton loads from "
 	"inside the kernel is not seen; the report says so.";
 
+static const char hook_notes[] =
+	"HOOK is ingress, egress (tc) or xdp of a device, or cgroup-ingress or cgroup-egress of a cgroup "
+	"(the path of its directory in a cgroup2 file system). An xdp hook takes one program, and none "
+	"of others' is taken off: for a chain of libxdp run 'bigtcp exec -- xdp-loader load ...'.";
+
 const struct bt_cmd bt_cmds[] = {
 	{ "probe", "",
 	  "what this kernel does with jumbo packets, seen live, and what bigtcp can use",
@@ -32,10 +37,10 @@ const struct bt_cmd bt_cmds[] = {
 	  audit_opts, false, cmd_audit },
 	{ "load", "FILE.o --pin PATH", "load a program as its twin and pin it", load_opts, false,
 	  cmd_load },
-	{ "attach", "DEV ingress|egress [FILE.o]", "load a program as its twin and attach it",
-	  attach_opts, false, cmd_attach },
-	{ "detach", "DEV ingress|egress", "take off what attach put there", detach_opts, false,
-	  cmd_detach },
+	{ "attach", "DEV|CGROUP HOOK [FILE.o]", "load a program as its twin and attach it",
+	  attach_opts, false, cmd_attach, hook_notes },
+	{ "detach", "DEV|CGROUP HOOK", "take off what attach put there", detach_opts, false,
+	  cmd_detach, hook_notes },
 	{ "exec", "-- COMMAND ...", "run a loader; the programs it loads become twins", exec_opts,
 	  true, cmd_exec, exec_notes },
 	{ "version", "", "version, libbpf's version, features", NULL, false, cmd_version },

@@ -1,23 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "core/attach.h"
+#include "core/attach_link.h"
 #include "core/clsbpf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/netns.h"
+#include "base/rtnl.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
 #include <net/if.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 
-static __u32 hook_type(bool egress)
-{
-	return egress ? BT_TCX_EGRESS : BT_TCX_INGRESS;
-}
+static const struct {
+	enum bpf_prog_type type;
+	const char *progs; /* what can be attached here */
+} hooks[] = {
+	[BT_HOOK_INGRESS] = { BPF_PROG_TYPE_SCHED_CLS, "tc classifiers" },
+	[BT_HOOK_EGRESS] = { BPF_PROG_TYPE_SCHED_CLS, "tc classifiers" },
+	[BT_HOOK_XDP] = { BPF_PROG_TYPE_XDP, "XDP programs" },
+	[BT_HOOK_CGROUP_INGRESS] = { BPF_PROG_TYPE_CGROUP_SKB, "cgroup_skb programs" },
+	[BT_HOOK_CGROUP_EGRESS] = { BPF_PROG_TYPE_CGROUP_SKB, "cgroup_skb programs" },
+};
 
-static const char *hook_name(bool egress)
+enum bpf_prog_type bt_hook_prog_type(enum bt_hook_id hook)
 {
-	return egress ? "egress" : "ingress";
+	return hooks[hook].type;
 }
 
 static int this_netns(__u64 *inode)
@@ -28,29 +40,63 @@ static int this_netns(__u64 *inode)
 	return err ? bt_err(err, "cannot tell the network namespace: %s", strerror(-err)) : 0;
 }
 
-static int device_gone(const char *dev)
+/* Returns the fd of its directory. */
+static int open_cgroup(const char *path, __u64 *id)
 {
-	return bt_err(-ENODEV, "device %s vanished meanwhile: nothing is attached", dev);
+	int fd __close = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct statfs fs;
+	struct stat st;
+
+	if (fd < 0)
+		return bt_err(-errno, "cannot open cgroup %s: %s", path, strerror(errno));
+	if (fstatfs(fd, &fs) || fstat(fd, &st))
+		return bt_err(-errno, "cannot look at cgroup %s: %s", path, strerror(errno));
+	if ((unsigned int)fs.f_type != CGROUP2_SUPER_MAGIC)
+		return bt_err(
+			-EINVAL,
+			"%s is no directory of a cgroup2 file system (findmnt -t cgroup2 tells "
+			"where that is)",
+			path);
+	*id = st.st_ino;
+	return TAKE_FD(fd);
 }
 
-static int find_device(const char *dev, int *ifindex)
+/* Fills what names the hook's owner in @pin. @fd: of the cgroup, -1 for a device. */
+static int find_target(const char *target, enum bt_hook_id hook, struct bt_pin *pin, int *fd)
 {
-	*ifindex = if_nametoindex(dev);
-	return *ifindex ? 0 : bt_err(-ENODEV, "there is no network device '%s' here", dev);
+	pin->hook = hook;
+	*fd = -1;
+	if (bt_hook_is_cgroup(hook)) {
+		*fd = open_cgroup(target, &pin->cgroup);
+		return *fd < 0 ? *fd : 0;
+	}
+	pin->ifindex = if_nametoindex(target);
+	if (!pin->ifindex)
+		return bt_err(-ENODEV, "there is no network device '%s' here", target);
+	return this_netns(&pin->netns);
+}
+
+static bool is_tc(enum bt_hook_id hook)
+{
+	return hook == BT_HOOK_INGRESS || hook == BT_HOOK_EGRESS;
 }
 
 static bool use_cls(const struct bt_attach_opts *o)
 {
-	return o->legacy || !bt_have_tcx();
+	return is_tc(o->hook) && (o->legacy || !bt_have_tcx());
 }
 
 int bt_attach_check(const struct bt_attach_opts *o)
 {
-	int ifindex, err;
+	struct bt_pin pin = { 0 };
+	int fd __close = -1;
+	int err;
 
-	err = find_device(o->dev, &ifindex);
+	err = find_target(o->target, o->hook, &pin, &fd);
 	if (!err)
 		err = bt_bpffs_check();
+	if (!err && o->hook == BT_HOOK_XDP)
+		err = bt_xdp_free(o->target);
 	if (err)
 		return err;
 	if (use_cls(o) && o->place.relative)
@@ -61,7 +107,7 @@ int bt_attach_check(const struct bt_attach_opts *o)
 }
 
 /* The program's id, and whether it can be attached at all. */
-static int prog_check(int prog_fd, const char *name, __u32 *id)
+static int prog_check(int prog_fd, const char *name, enum bt_hook_id hook, __u32 *id)
 {
 	struct bpf_prog_info info = { 0 };
 	__u32 len = sizeof(info);
@@ -69,16 +115,16 @@ static int prog_check(int prog_fd, const char *name, __u32 *id)
 	if (!bt_is_prog(prog_fd) || bpf_obj_get_info_by_fd(prog_fd, &info, &len))
 		return bt_err(-EINVAL, "%s is not a BPF program", name);
 	*id = info.id;
-	if (info.type == BPF_PROG_TYPE_SCHED_CLS)
+	if (info.type == hooks[hook].type)
 		return 0;
-	if (info.type == BPF_PROG_TYPE_SCHED_ACT)
+	if (is_tc(hook) && info.type == BPF_PROG_TYPE_SCHED_ACT)
 		return bt_err(
 			-EINVAL,
 			"%s is a tc action, which belongs into a filter: load it with --pin, then "
 			"'tc filter add ... action bpf object-pinned PATH'",
 			name);
-	return bt_err(-EINVAL, "%s is of program type %u: only tc classifiers can be attached here",
-		      name, info.type);
+	return bt_err(-EINVAL, "%s is of program type %u: only %s can be attached here", name,
+		      info.type, hooks[hook].progs);
 }
 
 /* --- pins whose attachment is gone ------------------------------------------------------- */
@@ -86,14 +132,6 @@ static int prog_check(int prog_fd, const char *name, __u32 *id)
 struct gc {
 	__u64 netns;
 };
-
-static bool link_dead(const char *path)
-{
-	int fd __close = bpf_obj_get(path);
-	struct bt_link_info info;
-
-	return fd >= 0 && !bt_link_info(fd, &info) && !info.ifindex;
-}
 
 static __u32 pinned_prog_id(const char *path)
 {
@@ -106,23 +144,28 @@ static __u32 pinned_prog_id(const char *path)
 	return info.id;
 }
 
+static bool egress(const struct bt_pin *pin)
+{
+	return pin->hook == BT_HOOK_EGRESS;
+}
+
 /* Does the filter that a pin stands for exist, with our program in it? */
 static bool filter_ours(const struct bt_pin *pin, const char *path)
 {
 	__u32 id = 0;
 
-	return !bt_cls_query(pin->ifindex, pin->egress, pin->prio, pin->handle, &id) && id &&
+	return !bt_cls_query(pin->ifindex, egress(pin), pin->prio, pin->handle, &id) && id &&
 	       id == pinned_prog_id(path);
 }
 
-/* A device takes its links and filters with it, but pins stay. */
+/* A device or a cgroup takes its links and filters with it, but pins stay. */
 static int gc_one(const struct bt_pin *pin, const char *path, void *arg)
 {
 	const struct gc *gc = arg;
 	char name[IF_NAMESIZE];
 
-	if (pin->kind == BT_PIN_TCX) {
-		if (link_dead(path))
+	if (pin->kind != BT_PIN_CLS) {
+		if (bt_pin_link_dead(path))
 			bt_unpin(path);
 	} else if (pin->netns == gc->netns) {
 		/* Filters of other namespaces cannot be seen from here. */
@@ -145,65 +188,21 @@ static int gc(int dirfd)
 	return err;
 }
 
+static bool same_target(const struct bt_pin *a, const struct bt_pin *b)
+{
+	return a->netns == b->netns && a->ifindex == b->ifindex && a->cgroup == b->cgroup &&
+	       a->hook == b->hook;
+}
+
 static int same_place(const struct bt_pin *pin, const char *path, void *arg)
 {
 	const struct bt_pin *want = arg;
 
 	(void)path;
-	return pin->netns == want->netns && pin->ifindex == want->ifindex &&
-	       pin->egress == want->egress && !strcmp(pin->prog, want->prog);
+	return same_target(pin, want) && !strcmp(pin->prog, want->prog);
 }
 
 /* --- attach --------------------------------------------------------------------------------- */
-
-static int link_error(int err, const struct bt_attach_opts *o, const char *name)
-{
-	const char *hook = hook_name(o->egress);
-
-	switch (err) {
-	case -ENODEV:
-		return device_gone(o->dev);
-	case -EEXIST:
-		return bt_err(err, "this very program is attached to %s %s already", o->dev, hook);
-	case -ENOENT:
-		return bt_err(err, "cannot place %s beside %s %u: it is not at %s %s", name,
-			      o->place.flags & BT_F_LINK ? "link" : "program", o->place.relative,
-			      o->dev, hook);
-	case -ERANGE:
-		return bt_err(err, "%s %s has as many programs as the kernel allows", o->dev, hook);
-	case -EPERM:
-		return bt_err(err, "attaching to %s needs CAP_NET_ADMIN", o->dev);
-	default:
-		return bt_err(err, "cannot attach %s to %s %s: %s", name, o->dev, hook,
-			      strerror(-err));
-	}
-}
-
-static int attach_tcx(int prog_fd, const struct bt_attach_opts *o, struct bt_attached *a)
-{
-	struct bt_place place = o->place;
-	struct bt_link_info info;
-	int link __close = -1;
-	int err;
-
-	if (!place.flags)
-		place.flags = BT_F_BEFORE;
-	link = bt_link_create(prog_fd, a->pin.ifindex, hook_type(o->egress), &place);
-	if (link < 0)
-		return link_error(link, o, a->pin.prog);
-	/* Unpinned, the link goes with this process, however it ends. */
-	err = bt_pin_at(link, a->path);
-	if (err)
-		return err;
-	err = bt_link_info(link, &info);
-	if (err || !info.ifindex) {
-		unlink(a->path);
-		return err ? bt_err(err, "cannot read back the link: %s", strerror(-err))
-			   : device_gone(o->dev);
-	}
-	a->link_id = info.id;
-	return 0;
-}
 
 static int attach_cls(int prog_fd, const struct bt_attach_opts *o, struct bt_attached *a)
 {
@@ -213,39 +212,42 @@ static int attach_cls(int prog_fd, const struct bt_attach_opts *o, struct bt_att
 	err = bt_pin_at(prog_fd, a->path);
 	if (err)
 		return err;
-	err = bt_cls_attach(prog_fd, a->pin.ifindex, o->egress, a->pin.prio, a->pin.handle);
+	err = bt_cls_attach(prog_fd, a->pin.ifindex, egress(&a->pin), a->pin.prio, a->pin.handle);
 	if (err == -ENODEV) {
 		bt_err_clear();
-		return device_gone(o->dev);
+		return bt_err(err, "device %s vanished meanwhile: nothing is attached", o->target);
 	}
 	return err;
 }
 
-/* Everything about the attachment that is known before it is made. */
-static int plan(const char *name, const struct bt_attach_opts *o, struct bt_attached *a)
+static int plan_cls(const struct bt_attach_opts *o, struct bt_attached *a)
 {
 	bool late;
 	int err;
 
-	a->pin.egress = o->egress;
+	a->pin.handle = BT_CLS_HANDLE;
+	err = bt_cls_free_prio(a->pin.ifindex, egress(&a->pin), o->place.flags & BT_F_AFTER,
+			       &a->pin.prio, &late);
+	if (!err && late)
+		bt_note("filters with a priority before %u are at %s %s: packets they decide on never "
+			"reach %s",
+			a->pin.prio, o->target, bt_hook_name(o->hook), a->pin.prog);
+	return err;
+}
+
+/* Everything about the attachment that is known before it is made. @fd: of a cgroup. */
+static int plan(const char *name, const struct bt_attach_opts *o, struct bt_attached *a, int *fd)
+{
+	int err;
+
 	snprintf(a->pin.prog, sizeof(a->pin.prog), "%s", name);
-	err = find_device(o->dev, &a->pin.ifindex);
-	if (!err)
-		err = this_netns(&a->pin.netns);
+	err = find_target(o->target, o->hook, &a->pin, fd);
 	if (err)
 		return err;
-	a->pin.kind = use_cls(o) ? BT_PIN_CLS : BT_PIN_TCX;
-	if (a->pin.kind == BT_PIN_CLS) {
-		a->pin.handle = BT_CLS_HANDLE;
-		err = bt_cls_free_prio(a->pin.ifindex, o->egress, o->place.flags & BT_F_AFTER,
-				       &a->pin.prio, &late);
-		if (err)
-			return err;
-		if (late)
-			bt_note("filters with a priority before %u are at %s %s: packets they decide "
-				"on never reach %s",
-				a->pin.prio, o->dev, hook_name(o->egress), name);
-	}
+	a->pin.kind = use_cls(o) ? BT_PIN_CLS : is_tc(o->hook) ? BT_PIN_TCX : BT_PIN_LINK;
+	err = a->pin.kind == BT_PIN_CLS ? plan_cls(o, a) : 0;
+	if (err)
+		return err;
 	strcpy(a->path, BT_PIN_LINKS "/");
 	err = bt_pin_format(&a->pin, a->path + strlen(a->path), sizeof(a->path) - strlen(a->path));
 	return err ? bt_err(err, "the name '%s' is too long to pin", name) : 0;
@@ -254,12 +256,14 @@ static int plan(const char *name, const struct bt_attach_opts *o, struct bt_atta
 static int attach_locked(int dirfd, int prog_fd, const char *name, const struct bt_attach_opts *o,
 			 struct bt_attached *a)
 {
+	const char *hook = bt_hook_name(o->hook);
+	int fd __close = -1;
 	int err = 0;
 
 	if (dirfd >= 0 && !o->dry_run)
 		err = gc(dirfd);
 	if (!err)
-		err = plan(name, o, a);
+		err = plan(name, o, a, &fd);
 	if (!err && dirfd >= 0)
 		err = bt_pins_each(dirfd, same_place, &a->pin);
 	if (err > 0)
@@ -267,14 +271,16 @@ static int attach_locked(int dirfd, int prog_fd, const char *name, const struct 
 			-EEXIST,
 			"%s is attached to %s %s already: take it off first with 'bigtcp detach "
 			"%s %s --prog %s'",
-			name, o->dev, hook_name(o->egress), o->dev, hook_name(o->egress), name);
+			name, o->target, hook, o->target, hook, name);
 	if (err || o->dry_run)
 		return err;
 	if (o->obj)
 		err = bt_pin_prog_arrays(o->obj, a->path);
 	if (err)
 		return err;
-	err = a->pin.kind == BT_PIN_CLS ? attach_cls(prog_fd, o, a) : attach_tcx(prog_fd, o, a);
+	err = a->pin.kind == BT_PIN_CLS
+		      ? attach_cls(prog_fd, o, a)
+		      : bt_attach_link(prog_fd, fd >= 0 ? fd : a->pin.ifindex, o, a);
 	if (err)
 		bt_unpin(a->path);
 	return err;
@@ -289,16 +295,19 @@ int bt_attach(int prog_fd, const char *name, const struct bt_attach_opts *o,
 
 	err = bt_attach_check(o);
 	if (!err)
-		err = prog_check(prog_fd, name, &a.prog_id);
+		err = prog_check(prog_fd, name, o->hook, &a.prog_id);
 	if (err)
 		return err;
 	dirfd = bt_pins_open(o->dry_run);
 	if (dirfd < 0 && !(o->dry_run && dirfd == -ENOENT))
 		return dirfd;
 	err = attach_locked(dirfd, prog_fd, name, o, &a);
-	if (!err)
-		*out = a;
-	return err;
+	if (err)
+		return err;
+	if (a.xdp_mode)
+		bt_xdp_note(o->target, a.xdp_mode);
+	*out = a;
+	return 0;
 }
 
 /* --- detach --------------------------------------------------------------------------------- */
@@ -312,7 +321,7 @@ struct detach {
 	int count;
 };
 
-static int detach_tcx(const char *path)
+static int detach_link(const char *path)
 {
 	int link __close = bpf_obj_get(path);
 
@@ -333,7 +342,7 @@ static int detach_cls(const struct bt_pin *pin, const char *path)
 			pin->prio, pin->handle);
 		return 0;
 	}
-	err = bt_cls_detach(pin->ifindex, pin->egress, pin->prio, pin->handle);
+	err = bt_cls_detach(pin->ifindex, egress(pin), pin->prio, pin->handle);
 	return err ? bt_err(err, "cannot remove the tc filter: %s", strerror(-err)) : 0;
 }
 
@@ -341,6 +350,7 @@ static void describe(const struct bt_pin *pin, const char *path, struct bt_attac
 {
 	struct bt_link_info info;
 	int link __close = -1;
+	struct bt_link dev;
 
 	a->pin = *pin;
 	snprintf(a->path, sizeof(a->path), "%s", path);
@@ -353,6 +363,8 @@ static void describe(const struct bt_pin *pin, const char *path, struct bt_attac
 		a->link_id = info.id;
 		a->prog_id = info.prog_id;
 	}
+	if (pin->hook == BT_HOOK_XDP && !bt_link_get(pin->ifindex, &dev))
+		a->xdp_mode = dev.xdp_mode;
 }
 
 static int detach_one(const struct bt_pin *pin, const char *path, void *arg)
@@ -361,12 +373,11 @@ static int detach_one(const struct bt_pin *pin, const char *path, void *arg)
 	struct detach *d = arg;
 	int err;
 
-	if (pin->netns != d->want.netns || pin->ifindex != d->want.ifindex ||
-	    pin->egress != d->want.egress || (d->name && strcmp(d->name, pin->prog)))
+	if (!same_target(pin, &d->want) || (d->name && strcmp(d->name, pin->prog)))
 		return 0;
 	describe(pin, path, &what);
 	if (!d->dry_run) {
-		err = pin->kind == BT_PIN_TCX ? detach_tcx(path) : detach_cls(pin, path);
+		err = pin->kind == BT_PIN_CLS ? detach_cls(pin, path) : detach_link(path);
 		if (err)
 			return err;
 		err = bt_unpin(path);
@@ -378,17 +389,14 @@ static int detach_one(const struct bt_pin *pin, const char *path, void *arg)
 	return 0;
 }
 
-int bt_detach(const char *dev, bool egress, const char *name, bool dry_run,
+int bt_detach(const char *target, enum bt_hook_id hook, const char *name, bool dry_run,
 	      void (*fn)(const struct bt_attached *what, void *arg), void *arg)
 {
 	struct detach d = { .name = name, .dry_run = dry_run, .fn = fn, .arg = arg };
-	int dirfd __close = -1;
+	int dirfd __close = -1, fd __close = -1;
 	int err;
 
-	d.want.egress = egress;
-	err = find_device(dev, &d.want.ifindex);
-	if (!err)
-		err = this_netns(&d.want.netns);
+	err = find_target(target, hook, &d.want, &fd);
 	if (err)
 		return err;
 	dirfd = bt_pins_open(dry_run);
@@ -402,7 +410,7 @@ int bt_detach(const char *dev, bool egress, const char *name, bool dry_run,
 		return err;
 	if (!d.count)
 		return bt_err(-ENOENT, "bigtcp has attached no %s%s to %s %s",
-			      name ? "program " : "program", name ? name : "", dev,
-			      hook_name(egress));
+			      name ? "program " : "program", name ? name : "", target,
+			      bt_hook_name(hook));
 	return d.count;
 }

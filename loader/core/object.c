@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Object files: libbpf opens and loads them, and each tc program becomes a twin on the way. */
+/* Object files: libbpf opens and loads them, and each program that can becomes a twin on the way. */
 #include "core/twinload.h"
 #include "core/objelf.h"
+#include "core/twintype.h"
 #include "core/vlog.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -128,7 +129,7 @@ static void fill_attr(union bpf_attr *a, const struct bt_object *o, const struct
 }
 
 /*
- * Called by libbpf with a tc program that is complete but for the load call. There is no way to
+ * Called by libbpf with a program that is complete but for the load call. There is no way to
  * hand it a loaded program, so each is verified twice: here, where it can still be exchanged
  * for another and a refusal is told in our words, and in libbpf's own call.
  */
@@ -140,7 +141,7 @@ static int prepare_load(struct bpf_program *prog, struct bpf_prog_load_opts *opt
 	union bpf_attr attr;
 	int fd __close = -1;
 
-	(void)cookie;
+	opts->prog_flags |= (__u32)cookie;
 	if (!o) /* a skeleton of our own, or another library's object: none of our business */
 		return 0;
 	rep = new_report(o, prog);
@@ -170,21 +171,39 @@ static int prepare_load(struct bpf_program *prog, struct bpf_prog_load_opts *opt
  */
 static int register_handlers(void)
 {
+	/* As libbpf's own table has them, whose prefixes end where a '+' is. */
 	static const struct {
 		const char *sec;
 		enum bpf_prog_type type;
+		enum bpf_attach_type attach;
+		__u32 flags; /* of the load call */
 	} secs[] = {
-		{ "tc+", BPF_PROG_TYPE_SCHED_CLS },	    { "tcx+", BPF_PROG_TYPE_SCHED_CLS },
-		{ "classifier+", BPF_PROG_TYPE_SCHED_CLS }, { "netkit+", BPF_PROG_TYPE_SCHED_CLS },
-		{ "action+", BPF_PROG_TYPE_SCHED_ACT },	    { NULL, BPF_PROG_TYPE_UNSPEC },
+		{ "tc+", BPF_PROG_TYPE_SCHED_CLS },
+		{ "tcx+", BPF_PROG_TYPE_SCHED_CLS },
+		{ "classifier+", BPF_PROG_TYPE_SCHED_CLS },
+		{ "netkit+", BPF_PROG_TYPE_SCHED_CLS },
+		{ "action+", BPF_PROG_TYPE_SCHED_ACT },
+		{ "xdp.frags/devmap", BPF_PROG_TYPE_XDP, BPF_XDP_DEVMAP, BPF_F_XDP_HAS_FRAGS },
+		{ "xdp/devmap", BPF_PROG_TYPE_XDP, BPF_XDP_DEVMAP },
+		{ "xdp.frags/cpumap", BPF_PROG_TYPE_XDP, BPF_XDP_CPUMAP, BPF_F_XDP_HAS_FRAGS },
+		{ "xdp/cpumap", BPF_PROG_TYPE_XDP, BPF_XDP_CPUMAP },
+		{ "xdp.frags", BPF_PROG_TYPE_XDP, BPF_XDP, BPF_F_XDP_HAS_FRAGS },
+		{ "xdp", BPF_PROG_TYPE_XDP, BPF_XDP },
+		{ "cgroup_skb/ingress", BPF_PROG_TYPE_CGROUP_SKB, BPF_CGROUP_INET_INGRESS },
+		{ "cgroup_skb/egress", BPF_PROG_TYPE_CGROUP_SKB, BPF_CGROUP_INET_EGRESS },
+		{ "cgroup/skb", BPF_PROG_TYPE_CGROUP_SKB },
+		{ "socket", BPF_PROG_TYPE_SOCKET_FILTER },
+		{ NULL, BPF_PROG_TYPE_UNSPEC }, /* any other section */
 	};
-	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = prepare_load);
 	static bool done;
 	size_t i;
 	int id;
 
 	for (i = 0; !done && i < sizeof(secs) / sizeof(secs[0]); i++) {
-		id = libbpf_register_prog_handler(secs[i].sec, secs[i].type, 0, &opts);
+		LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = secs[i].flags,
+			    .prog_prepare_load_fn = prepare_load);
+
+		id = libbpf_register_prog_handler(secs[i].sec, secs[i].type, secs[i].attach, &opts);
 		if (id < 0)
 			return bt_err(id, "libbpf does not take section handlers: %s",
 				      strerror(-id));
@@ -193,11 +212,29 @@ static int register_handlers(void)
 	return 0;
 }
 
-static bool is_tc(const struct bpf_program *prog)
+/* Is it one of those that are meant? */
+static bool is_wanted(const struct bt_object *o, const struct bpf_program *prog)
 {
-	enum bpf_prog_type type = bpf_program__type(prog);
+	enum bpf_prog_type type = bpf_program__type(prog), want = o->opts.type;
 
-	return type == BPF_PROG_TYPE_SCHED_CLS || type == BPF_PROG_TYPE_SCHED_ACT;
+	return want ? bt_twin_type(type)->group == bt_twin_type(want)->group
+		    : bt_twin_type_has(type);
+}
+
+/* "tc program", "program that gets a twin": what is_wanted() says yes to. */
+static const char *wanted(const struct bt_object *o, char *buf, size_t len)
+{
+	if (!o->opts.type)
+		return "program of a type that gets twins";
+	snprintf(buf, len, "%s program", bt_twin_type(o->opts.type)->name);
+	return buf;
+}
+
+/* For a program whose section's name says nothing. */
+static void default_type(const struct bt_object *o, struct bpf_program *prog)
+{
+	if (bpf_program__type(prog) == BPF_PROG_TYPE_UNSPEC)
+		bpf_program__set_type(prog, o->opts.type ? o->opts.type : BPF_PROG_TYPE_SCHED_CLS);
 }
 
 static const char *type_name(enum bpf_prog_type type)
@@ -231,6 +268,7 @@ static int no_such_program(const struct bt_object *o, const char *path)
 static int select_one(struct bt_object *o, const char *path)
 {
 	struct bpf_program *prog, *want;
+	char kind[64];
 
 	want = bpf_object__find_program_by_name(o->obj, o->opts.only);
 	if (!want)
@@ -238,32 +276,31 @@ static int select_one(struct bt_object *o, const char *path)
 	bpf_object__for_each_program(prog, o->obj) {
 		bool load = prog == want || bt_objelf_is_target(&o->elf, bpf_program__name(prog));
 
-		if (load && bpf_program__type(prog) == BPF_PROG_TYPE_UNSPEC)
-			bpf_program__set_type(prog, BPF_PROG_TYPE_SCHED_CLS);
+		if (load)
+			default_type(o, prog);
 		bpf_program__set_autoload(prog, load);
 	}
-	if (is_tc(want) || o->opts.any_type)
+	if (o->opts.any_type || is_wanted(o, want))
 		return 0;
-	return bt_err(-EINVAL,
-		      "program %s of %s is of type %s (section \"%s\"): only tc programs "
-		      "(sched_cls, sched_act) can be used here",
+	return bt_err(-EINVAL, "program %s of %s is of type %s (section \"%s\"): no %s",
 		      o->opts.only, path, type_name(bpf_program__type(want)),
-		      bpf_program__section_name(want));
+		      bpf_program__section_name(want), wanted(o, kind, sizeof(kind)));
 }
 
 /* The program that is meant when none is named. */
 static int find_sole(struct bt_object *o, const char *path)
 {
 	struct bpf_program *prog, *sole = NULL;
+	char kind[64];
 
 	bpf_object__for_each_program(prog, o->obj) {
-		if (!is_tc(prog) || bt_objelf_is_target(&o->elf, bpf_program__name(prog)))
+		if (!is_wanted(o, prog) || bt_objelf_is_target(&o->elf, bpf_program__name(prog)))
 			continue;
 		if (sole)
-			return bt_err(
-				-ENOTUNIQ,
-				"%s has more than one tc program (%s, %s ...): choose with --prog",
-				path, bpf_program__name(sole), bpf_program__name(prog));
+			return bt_err(-ENOTUNIQ,
+				      "%s has more than one %s (%s, %s ...): choose with --prog",
+				      path, wanted(o, kind, sizeof(kind)), bpf_program__name(sole),
+				      bpf_program__name(prog));
 		sole = prog;
 	}
 	if (sole)
@@ -280,7 +317,7 @@ static int select_all(struct bt_object *o, const char *path)
 		if (bpf_program__type(prog) != BPF_PROG_TYPE_UNSPEC)
 			known++;
 		else if (bt_objelf_is_target(&o->elf, bpf_program__name(prog)))
-			bpf_program__set_type(prog, BPF_PROG_TYPE_SCHED_CLS);
+			default_type(o, prog);
 		else
 			bpf_program__set_autoload(prog, false);
 	}
@@ -380,6 +417,7 @@ static int load_error(struct bt_object *o, const char *path, int err)
 
 static int open_object(struct bt_object *o, const char *path)
 {
+	char kind[64];
 	int err;
 
 	err = bt_objelf_read(path, &o->elf);
@@ -400,7 +438,7 @@ static int open_object(struct bt_object *o, const char *path)
 	if (!err)
 		err = o->opts.only ? select_one(o, path) : select_all(o, path);
 	if (!err && o->opts.sole && !o->opts.only)
-		err = bt_err(-ENOENT, "%s has no tc program", path);
+		err = bt_err(-ENOENT, "%s has no %s", path, wanted(o, kind, sizeof(kind)));
 	if (!err && o->opts.prepare)
 		err = o->opts.prepare(o->obj, o->opts.prepare_arg);
 	return err ? err : note_pins(o);

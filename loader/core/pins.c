@@ -17,28 +17,76 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+/* In the order of enum bt_hook_id. A '-' separates the parts of a pin's name. */
+static const struct {
+	const char *name, *in_pin;
+} hooks[] = {
+	{ "ingress", "ingress" },
+	{ "egress", "egress" },
+	{ "xdp", "xdp" },
+	{ "cgroup-ingress", "cgroup_ingress" },
+	{ "cgroup-egress", "cgroup_egress" },
+};
+
+const char *bt_hook_name(enum bt_hook_id hook)
+{
+	return hooks[hook].name;
+}
+
+int bt_hook_parse(const char *name, enum bt_hook_id *hook)
+{
+	for (int i = 0; i < __BT_HOOK_MAX; i++) {
+		if (!strcmp(name, hooks[i].name)) {
+			*hook = i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+bool bt_hook_is_cgroup(enum bt_hook_id hook)
+{
+	return hook == BT_HOOK_CGROUP_INGRESS || hook == BT_HOOK_CGROUP_EGRESS;
+}
+
 int bt_pin_format(const struct bt_pin *pin, char *buf, size_t len)
 {
+	uint64_t target = pin->cgroup ? pin->cgroup : (uint64_t)pin->ifindex;
 	char kind[40] = "tcx";
 	int n;
 
 	if (pin->kind == BT_PIN_CLS)
 		snprintf(kind, sizeof(kind), "cls%u_%u", pin->prio, pin->handle);
-	n = snprintf(buf, len, "%" PRIu64 "-%d-%s-%s-%s", (uint64_t)pin->netns, pin->ifindex,
-		     pin->egress ? "egress" : "ingress", kind, pin->prog);
+	else if (pin->kind == BT_PIN_LINK)
+		strcpy(kind, "link");
+	n = snprintf(buf, len, "%" PRIu64 "-%" PRIu64 "-%s-%s-%s", (uint64_t)pin->netns, target,
+		     hooks[pin->hook].in_pin, kind, pin->prog);
 	return n < 0 || (size_t)n >= len ? -ENAMETOOLONG : 0;
 }
 
+static bool parse_hook(const char *s, struct bt_pin *p)
+{
+	for (int i = 0; i < __BT_HOOK_MAX; i++) {
+		if (!strcmp(s, hooks[i].in_pin)) {
+			p->hook = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* tc hooks have filters and links of their own kind, the others plain links. */
 static bool parse_kind(char *s, struct bt_pin *p)
 {
+	bool tc = p->hook == BT_HOOK_INGRESS || p->hook == BT_HOOK_EGRESS;
 	__u64 prio, handle;
 	char *sep;
 
-	if (!strcmp(s, "tcx")) {
-		p->kind = BT_PIN_TCX;
+	if (!strcmp(s, tc ? "tcx" : "link")) {
+		p->kind = tc ? BT_PIN_TCX : BT_PIN_LINK;
 		return true;
 	}
-	if (strncmp(s, "cls", 3))
+	if (!tc || strncmp(s, "cls", 3))
 		return false;
 	s += 3;
 	sep = strchr(s, '_');
@@ -53,27 +101,37 @@ static bool parse_kind(char *s, struct bt_pin *p)
 	return true;
 }
 
+static bool parse_target(const char *netns, const char *target, struct bt_pin *p)
+{
+	bool cgroup = bt_hook_is_cgroup(p->hook);
+	__u64 val;
+
+	if (!bt_number(netns, UINT64_MAX, &p->netns) ||
+	    !bt_number(target, cgroup ? UINT64_MAX : INT_MAX, &val) || !val)
+		return false;
+	if (cgroup)
+		p->cgroup = val;
+	else
+		p->ifindex = val;
+	return !cgroup || !p->netns;
+}
+
 int bt_pin_parse(const char *name, struct bt_pin *pin)
 {
 	struct bt_pin p = { 0 };
 	char copy[NAME_MAX + 1];
-	char *at = copy, *netns, *ifindex, *hook, *kind;
-	__u64 val;
+	char *at = copy, *netns, *target, *hook, *kind;
 
 	if (strlen(name) >= sizeof(copy))
 		return -EINVAL;
 	strcpy(copy, name);
 	netns = strsep(&at, "-");
-	ifindex = strsep(&at, "-");
+	target = strsep(&at, "-");
 	hook = strsep(&at, "-");
 	kind = strsep(&at, "-");
 	if (!at || !*at || strchr(at, '-') || strlen(at) >= sizeof(p.prog))
 		return -EINVAL;
-	if (!bt_number(netns, UINT64_MAX, &p.netns) || !bt_number(ifindex, INT_MAX, &val) || !val)
-		return -EINVAL;
-	p.ifindex = val;
-	p.egress = !strcmp(hook, "egress");
-	if ((!p.egress && strcmp(hook, "ingress")) || !parse_kind(kind, &p))
+	if (!parse_hook(hook, &p) || !parse_kind(kind, &p) || !parse_target(netns, target, &p))
 		return -EINVAL;
 	strcpy(p.prog, at);
 	*pin = p;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Where attachments are remembered: pins under /sys/fs/bpf/bigtcp/v1/links, nothing else. A pin's
- * name says what it is of, with the network namespace and the interface's index, which
- * do not change while the device lives; names of devices do.
+ * name says what it is of, with the network namespace and the interface's index, or the cgroup's id, which
+ * do not change while the device or cgroup lives; names do.
  */
 #ifndef CORE_PINS_H
 #define CORE_PINS_H
@@ -15,16 +15,35 @@
 #define BT_BPFFS     "/sys/fs/bpf"
 #define BT_PIN_LINKS BT_BPFFS "/bigtcp/v1/links"
 
+enum bt_hook_id {
+	BT_HOOK_INGRESS, /* tc, of a device */
+	BT_HOOK_EGRESS,
+	BT_HOOK_XDP,
+	BT_HOOK_CGROUP_INGRESS, /* cgroup_skb, of a cgroup2 directory */
+	BT_HOOK_CGROUP_EGRESS,
+	__BT_HOOK_MAX,
+};
+
+/* As the command line names it: "ingress", "xdp", "cgroup-egress" ... */
+const char *bt_hook_name(enum bt_hook_id hook);
+/* Returns 0, or -EINVAL with *hook untouched. */
+int bt_hook_parse(const char *name, enum bt_hook_id *hook);
+bool bt_hook_is_cgroup(enum bt_hook_id hook);
+
 enum bt_pin_kind {
 	BT_PIN_TCX, /* the pin is a tcx link */
 	BT_PIN_CLS, /* the pin is a program, attached by a cls_bpf filter */
+	BT_PIN_LINK, /* the pin is the link of an XDP or cgroup hook */
 };
 
-/* NETNS-IFINDEX-HOOK-KIND-PROG, KIND "tcx" or "clsPRIO_HANDLE". */
+/* NETNS-IFINDEX-HOOK-KIND-PROG, KIND "tcx", "clsPRIO_HANDLE" or "link". Of cgroups NETNS is 0, and the
+ * cgroup's id stands where IFINDEX does.
+ */
 struct bt_pin {
-	__u64 netns; /* inode */
-	int ifindex;
-	bool egress;
+	__u64 netns; /* inode; 0: of a cgroup */
+	int ifindex; /* 0: of a cgroup */
+	__u64 cgroup; /* id, the inode of its directory; 0: of a device */
+	enum bt_hook_id hook;
 	enum bt_pin_kind kind;
 	__u32 prio, handle; /* BT_PIN_CLS */
 	char prog[128]; /* name of the program: no '-', no '.' */

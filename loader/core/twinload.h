@@ -78,8 +78,13 @@ struct bt_object_opts {
 	 * empty slot would be a silent change); NULL: all that have a known section name.
 	 */
 	const char *only;
-	bool sole; /* @only NULL: the object's one tc program that no program array names; -ENOTUNIQ */
-	bool any_type; /* @only may be of any program type, not just a tc classifier or action */
+	/* The type of the program that is meant (SCHED_CLS: SCHED_ACT too), and what a program in a section
+	 * without a known name is taken for; 0: any that gets twins, and SCHED_CLS.
+	 */
+	enum bpf_prog_type type;
+	/* @only NULL: the object's one program of that type that no program array names; -ENOTUNIQ */
+	bool sole;
+	bool any_type; /* @only may be of any program type at all */
 	bool plain; /* rewrite nothing */
 	/* Called between open and load, e.g. to set constants; an error ends the load. May be NULL. */
 	int (*prepare)(struct bpf_object *obj, void *arg);
@@ -92,9 +97,9 @@ struct bt_object_opts {
 struct bt_object; /* an opened and loaded object, owns the bpf_object */
 
 /*
- * Opens and loads FILE, its tc programs as twins. Returns 0, or -errno with a sentence (truncated,
- * non-BPF, no such program, not a tc program, EPERM, no BTF, verifier refusals). Sections without
- * a known name are taken as SCHED_CLS when named by @only. On failure *out holds the reports alone if there are any
+ * Opens and loads FILE, its programs as twins. Returns 0, or -errno with a sentence (truncated,
+ * non-BPF, no such program, not of the type, EPERM, no BTF, verifier refusals). Sections without
+ * a known name have a type only when named by @only. On failure *out holds the reports alone if there are any
  * (bt_object_bpf() is NULL then), else NULL; free it either way. Not for use by two threads at
  * once: libbpf's section handlers are global.
  */

@@ -656,7 +656,7 @@ consistent()
 
 usage()
 {
-	unchanged fails 1 "ingress or egress" bt attach v0 sideways "$NAIVE" &&
+	unchanged fails 1 "ingress, egress or xdp" bt attach v0 sideways "$NAIVE" &&
 		unchanged fails 1 "wants" bt attach v0 ingress &&
 		unchanged fails 1 "wants --pin" bt load "$NAIVE" &&
 		unchanged fails 1 "fail or plain" bt attach v0 ingress "$NAIVE" --refused=maybe &&

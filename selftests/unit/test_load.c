@@ -108,7 +108,8 @@ static void check_same(const struct bt_pin *a, const struct bt_pin *b)
 {
 	cr_assert_eq(a->netns, b->netns);
 	cr_assert_eq(a->ifindex, b->ifindex);
-	cr_assert_eq(a->egress, b->egress);
+	cr_assert_eq(a->cgroup, b->cgroup);
+	cr_assert_eq(a->hook, b->hook);
 	cr_assert_eq(a->kind, b->kind);
 	cr_assert_eq(a->prio, b->prio);
 	cr_assert_eq(a->handle, b->handle);
@@ -119,7 +120,7 @@ Test(pins, a_name_says_all)
 {
 	struct bt_pin pins[] = {
 		{ .netns = 4026531840, .ifindex = 7, .prog = "fw_naive" },
-		{ .netns = UINT64_MAX, .ifindex = INT_MAX, .egress = true, .prog = "x" },
+		{ .netns = UINT64_MAX, .ifindex = INT_MAX, .hook = BT_HOOK_EGRESS, .prog = "x" },
 		{ .netns = 1,
 		  .ifindex = 1,
 		  .kind = BT_PIN_CLS,
@@ -128,11 +129,21 @@ Test(pins, a_name_says_all)
 		  .prog = "a_b_c" },
 		{ .netns = 1,
 		  .ifindex = 1,
-		  .egress = true,
+		  .hook = BT_HOOK_EGRESS,
 		  .kind = BT_PIN_CLS,
 		  .prio = 65535,
 		  .handle = UINT_MAX,
 		  .prog = "tcx" },
+		{ .netns = 4026531840,
+		  .ifindex = INT_MAX,
+		  .hook = BT_HOOK_XDP,
+		  .kind = BT_PIN_LINK,
+		  .prog = "xdp_fw" },
+		{ .cgroup = UINT64_MAX,
+		  .hook = BT_HOOK_CGROUP_INGRESS,
+		  .kind = BT_PIN_LINK,
+		  .prog = "link" },
+		{ .cgroup = 1, .hook = BT_HOOK_CGROUP_EGRESS, .kind = BT_PIN_LINK, .prog = "acct" },
 	};
 	struct bt_pin back;
 	char name[NAME_MAX + 1];
@@ -157,6 +168,15 @@ Test(pins, other_files_are_not_ours)
 		"1-0-ingress-tcx-fw",
 		"1-2-sideways-tcx-fw",
 		"1-2-ingress-xdp-fw",
+		"1-2-ingress-link-fw",
+		"1-2-xdp-tcx-fw",
+		"1-2-xdp-cls5_1-fw",
+		"1-2147483648-xdp-link-fw",
+		"1-2-cgroup_egress-link-fw",
+		"0-0-cgroup_egress-link-fw",
+		"0-2-cgroup_egress-tcx-fw",
+		"0-2-cgroup-egress-link-fw",
+		"0-18446744073709551616-cgroup_egress-link-fw",
 		"1-2-ingress-cls-fw",
 		"1-2-ingress-cls5-fw",
 		"1-2-ingress-cls5_-fw",
@@ -192,6 +212,20 @@ Test(pins, too_long_is_said)
 
 	cr_assert_eq(bt_pin_format(&pin, name, sizeof(name)), 0);
 	cr_assert_eq(bt_pin_format(&pin, name, strlen(name)), -ENAMETOOLONG);
+}
+
+Test(pins, hooks_by_name)
+{
+	enum bt_hook_id hook = 77;
+
+	for (int i = 0; i < __BT_HOOK_MAX; i++) {
+		cr_assert_eq(bt_hook_parse(bt_hook_name(i), &hook), 0);
+		cr_assert_eq(hook, i);
+	}
+	cr_assert_eq(bt_hook_parse("cgroup", &hook), -EINVAL);
+	cr_assert_eq(bt_hook_parse("", &hook), -EINVAL);
+	cr_assert_eq(hook, __BT_HOOK_MAX - 1, "touched on failure");
+	cr_assert(bt_hook_is_cgroup(BT_HOOK_CGROUP_EGRESS) && !bt_hook_is_cgroup(BT_HOOK_XDP));
 }
 
 /* --- object files ------------------------------------------------------------------------------- */
