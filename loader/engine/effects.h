@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a helper or kfunc does to, or reads from, a packet: one table over everything that a tc
- * program can call on 6.1 to 6.18. An id or a name that has no row is refused.
+ * What a helper or kfunc does to, or reads from, a packet: one table over everything that tc, XDP and
+ * cgroup_skb programs and socket filters can call on 6.1 to 6.18. An id or a name that has no row is
+ * refused.
  */
 #ifndef ENGINE_EFFECTS_H
 #define ENGINE_EFFECTS_H
@@ -23,7 +24,10 @@ enum effect {
 	EFF_DYNPTR, /* makes a dynptr of the packet in argument `arg`: adjusted by d */
 	EFF_CALLBACK, /* calls the function in argument `arg` */
 	EFF_REFUSE, /* cannot be right on a moved packet; `why` says so */
-	EFF_NOT_TC, /* no tc program can call it */
+	EFF_LENGTH, /* gives the length of the packet: - d */
+	EFF_HEAD, /* XDP: moves the start of the packet */
+	EFF_TAIL, /* XDP: moves the end of the packet */
+	EFF_OTHER, /* no program of which a twin is made can call it */
 };
 
 struct effect_row {

@@ -12,11 +12,6 @@
 /* Beyond this a jump back to an earlier way out might not fit in 16 bits. */
 #define OUT_REACH 30000
 
-static __u32 min_len(const struct bigtcp_twin_opts *opts)
-{
-	return opts->min_len ? opts->min_len : BIGTCP_TWIN_MIN_LEN;
-}
-
 /* state->field += 1, with R1 and R2 */
 void write_count(struct rewrite *w, __s32 field)
 {
@@ -76,7 +71,7 @@ void write_home_save(struct rewrite *w, struct home h, __u8 reg)
 /* R1 = ctx at @jumbo; falls through into the twin of main, or goes back to the original. */
 static void write_jumbo(struct rewrite *w, __u32 jumbo)
 {
-	struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4 };
+	struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4, .hook = w->p->hook };
 	struct buf *b = &w->b;
 	__u32 back = buf_label(b), check = buf_label(b);
 
@@ -100,8 +95,13 @@ static void write_jumbo(struct rewrite *w, __u32 jumbo)
 
 void write_entry(struct rewrite *w)
 {
-	__u32 jumbo = buf_label(&w->b);
+	__u32 jumbo;
 
+	if (w->p->hook->xdp) {
+		write_entry_xdp(w);
+		return;
+	}
+	jumbo = buf_label(&w->b);
 	/* One load and one branch for a packet that cannot be a jumbo packet. */
 	if (!w->opts->any_len) {
 		buf_put(&w->b, LDX_MEM(BPF_W, BPF_REG_2, BPF_REG_1, SKB(len)));
@@ -116,6 +116,10 @@ void write_entry(struct rewrite *w)
 
 void write_lost(struct rewrite *w)
 {
+	if (w->p->hook->xdp) {
+		write_lost_xdp(w);
+		return;
+	}
 	write_count(w, STATE(lost));
 	buf_put(&w->b, MOV64_IMM(BPF_REG_0, TC_ACT_SHOT));
 	buf_put(&w->b, EXIT());
@@ -144,7 +148,7 @@ static void write_out_cut(struct rewrite *w, struct shift_regs regs, __u32 as_is
 /* R6 = ctx, R0 = verdict. */
 static void write_out_block(struct rewrite *w)
 {
-	struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4 };
+	struct shift_regs regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BPF_REG_4, .hook = w->p->hook };
 	struct buf *b = &w->b;
 	__u32 lost = buf_label(b), as_is = buf_label(b), jumbo = buf_label(b);
 
@@ -183,5 +187,8 @@ void write_out(struct rewrite *w)
 	w->out = buf_label(b);
 	w->out_at = b->cnt;
 	buf_bind(b, w->out);
-	write_out_block(w);
+	if (w->p->hook->xdp)
+		write_out_xdp(w);
+	else
+		write_out_block(w);
 }

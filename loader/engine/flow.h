@@ -23,6 +23,7 @@ enum val_type {
 	V_STK_ANY, /* one of several known slots */
 	V_PKT, /* from ctx->data */
 	V_META, /* from ctx->data_meta */
+	V_END, /* ctx->data_end */
 	V_MAP, /* map pointer, LD_IMM64 at instruction .c */
 	V_MAP_VALUE, /* byte .off of the value of map fd .c, by LD_IMM64 */
 	V_FUNC, /* address of subprogram .c */

@@ -24,10 +24,10 @@ static int helper_effect(const struct bigtcp_twin_opts *opts, const struct bpf_i
 			"instruction %u calls helper %d, which this version of bigtcp does "
 			"not know; use a newer bigtcp",
 			at, i->imm);
-	if (row->effect == EFF_NOT_TC)
+	if (row->effect == EFF_OTHER)
 		return reason_set(why, BIGTCP_TWIN_HELPER, at, i->imm, row->name,
-				  "instruction %u calls bpf_%s, which no tc program may call", at,
-				  row->name);
+				  "instruction %u calls bpf_%s, which no network program may call",
+				  at, row->name);
 	if (row->effect == EFF_REFUSE && !(row->resizes && opts->resize_fails))
 		return reason_set(why, BIGTCP_TWIN_HELPER, at, i->imm, row->name,
 				  "instruction %u calls bpf_%s: %s", at, row->name, row->why);
@@ -53,9 +53,9 @@ static int kfunc_effect(const struct bigtcp_twin_opts *opts, const struct bpf_in
 				  "instruction %u calls the kfunc %s, which this version of bigtcp "
 				  "does not know; use a newer bigtcp",
 				  at, name);
-	if (row->effect == EFF_NOT_TC)
+	if (row->effect == EFF_OTHER)
 		return reason_set(why, BIGTCP_TWIN_KFUNC, at, i->imm, row->name,
-				  "instruction %u calls %s, which no tc program may call", at,
+				  "instruction %u calls %s, which no network program may call", at,
 				  row->name);
 	if (row->effect == EFF_REFUSE)
 		return reason_set(why, BIGTCP_TWIN_KFUNC, at, i->imm, row->name,

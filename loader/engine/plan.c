@@ -21,24 +21,26 @@ struct planner {
 	struct bigtcp_twin_reason *why;
 };
 
-/* Fields of struct __sk_buff that read differently, or cannot be read, on a moved packet. */
+/* Fields of the context that read differently, or cannot be read, on a moved packet. */
 static const struct field {
 	const char *name;
-	__u32 off, size;
+	__s32 off;
+	bool xdp;
 	__u8 act;
 } fields[] = {
-	{ "len", offsetof(struct __sk_buff, len), 4, ACT_LEN },
-	{ "data", offsetof(struct __sk_buff, data), 4, ACT_DATA },
-	{ "wire_len", offsetof(struct __sk_buff, wire_len), 4, ACT_LEN },
+	{ "len", offsetof(struct __sk_buff, len), false, ACT_LEN },
+	{ "data", offsetof(struct __sk_buff, data), false, ACT_DATA },
+	{ "wire_len", offsetof(struct __sk_buff, wire_len), false, ACT_LEN },
+	{ "data", offsetof(struct xdp_md, data), true, ACT_DATA },
 };
 
-static const struct field *field_at(__s32 off, __u32 size)
+static const struct field *field_at(const struct hook *h, __s32 off, __s32 size)
 {
 	__u32 n;
 
 	for (n = 0; n < sizeof(fields) / sizeof(fields[0]); n++)
-		if (off < (__s32)(fields[n].off + fields[n].size) &&
-		    off + (__s32)size > (__s32)fields[n].off)
+		if (fields[n].xdp == h->xdp && off < fields[n].off + 4 &&
+		    off + size > fields[n].off)
 			return &fields[n];
 	return NULL;
 }
@@ -46,7 +48,7 @@ static const struct field *field_at(__s32 off, __u32 size)
 static int plan_load(struct planner *pr, __u32 at)
 {
 	const struct bpf_insn *i = &pr->p->insns[at];
-	const struct field *fd = field_at(i->off, insn_size(i));
+	const struct field *fd = field_at(pr->p->hook, i->off, insn_size(i));
 	__u8 base = pr->f->base[at];
 
 	/* Pointers to memory are 8 bytes and the context has no such field at these places. */
@@ -154,11 +156,11 @@ __u8 plan_same(const struct site *s, __u8 arg)
 	return 0;
 }
 
-__u8 plan_remat(const struct site *s, __u8 nargs)
+__u8 plan_remat(const struct site *s, __u8 last)
 {
 	__u8 r;
 
-	for (r = nargs; r > BPF_REG_1; r--) {
+	for (r = last; r > BPF_REG_1; r--) {
 		const struct val *v = &s->reg[r];
 
 		if (is_const(v) || (v->t == V_MAP && !v->may) || own_stack(s, v))
@@ -167,16 +169,34 @@ __u8 plan_remat(const struct site *s, __u8 nargs)
 	return 0;
 }
 
+bool plan_scratch(const struct prog *p, const struct site *s, __u8 nargs, __u8 reg[2])
+{
+	__u8 last = nargs, n;
+
+	for (n = 0; n < (p->hook->xdp ? 2 : 1); n++) {
+		if (nargs + n < BPF_REG_5) {
+			reg[n] = nargs + n + 1;
+			continue;
+		}
+		reg[n] = plan_remat(s, last);
+		if (!reg[n])
+			return false;
+		last = reg[n] - 1;
+	}
+	return true;
+}
+
 /* The packet is to be moved back for this call. */
 static int plan_around(struct planner *pr, __u32 at, const struct effect_row *row)
 {
 	const struct site *s = flow_site(pr->f, at);
+	__u8 reg[2];
 
 	if (!is_ctx(&s->reg[BPF_REG_1]))
 		return reason_set(pr->why, BIGTCP_TWIN_AMBIGUOUS, at, 0, row->name,
 				  "cannot tell whether bpf_%s at instruction %u gets the context",
 				  row->name, at);
-	if (row->nargs == 5 && !plan_remat(s, row->nargs))
+	if (!plan_scratch(pr->p, s, row->nargs, reg))
 		return reason_set(pr->why, BIGTCP_TWIN_NO_ROOM, at, 0, row->name,
 				  "no register is free to move the packet back for bpf_%s at "
 				  "instruction %u",
@@ -185,11 +205,22 @@ static int plan_around(struct planner *pr, __u32 at, const struct effect_row *ro
 	return 0;
 }
 
+static int plan_resize(struct planner *pr, __u32 at, const struct effect_row *row)
+{
+	if (!is_ctx(&flow_site(pr->f, at)->reg[BPF_REG_1]))
+		return reason_set(pr->why, BIGTCP_TWIN_AMBIGUOUS, at, 0, row->name,
+				  "cannot tell whether bpf_%s at instruction %u gets the context",
+				  row->name, at);
+	pr->pl->act[at] = ACT_RESIZE;
+	return 0;
+}
+
 static int plan_segs(struct planner *pr, __u32 at, const struct effect_row *row)
 {
 	const struct val *v = &flow_site(pr->f, at)->reg[row->arg];
 
-	if (is_const(v) && !(v->c & BPF_MTU_CHK_SEGS_BIT))
+	/* XDP packets have no segments (bpf_xdp_check_mtu() takes no flags). */
+	if (pr->p->hook->xdp || (is_const(v) && !(v->c & BPF_MTU_CHK_SEGS_BIT)))
 		return 0;
 	return reason_set(
 		pr->why, BIGTCP_TWIN_HELPER, at, 0, row->name,
@@ -273,6 +304,14 @@ static int plan_call(struct planner *pr, __u32 at)
 	case EFF_REFUSE: /* only with opts.resize_fails: call_effect() */
 		pr->pl->act[at] = ACT_UNRESIZED;
 		return 0;
+	case EFF_LENGTH:
+		pr->pl->act[at] = ACT_LENGTH;
+		return 0;
+	case EFF_HEAD:
+	case EFF_TAIL:
+		pr->pl->cuts |= row->effect == EFF_TAIL;
+		pr->pl->heads |= row->effect == EFF_HEAD;
+		return plan_resize(pr, at, row);
 	case EFF_SEGS:
 		return plan_segs(pr, at, row);
 	case EFF_NO_CTX:
@@ -395,7 +434,7 @@ static int plan_homes(struct planner *pr)
 		struct home *h = &pr->pl->home[p->sub_of[n]];
 		__u8 act = pr->pl->act[n];
 
-		if (act != ACT_AROUND && act != ACT_REJOIN && act != ACT_EXIT)
+		if (act != ACT_AROUND && act != ACT_REJOIN && act != ACT_EXIT && act != ACT_RESIZE)
 			continue;
 		if (!flow_site(pr->f, n)->seen || plan_ctx_known(pr->f, n).kind != HOME_NONE)
 			continue;
@@ -431,7 +470,7 @@ int plan_make(struct prog *p, const struct flow *f, const struct bigtcp_twin_opt
 		plan_free(pl);
 		return err;
 	}
-	pl->direct = opts->direct || f->pkt_write;
+	pl->direct = opts->direct || f->pkt_write || p->hook->xdp;
 	for (n = 0; n < p->cnt; n++) {
 		pl->sites += !!pl->act[n];
 		pl->clamped += pl->act[n] == ACT_CLAMP;

@@ -21,6 +21,8 @@ enum act {
 	ACT_EXIT, /* exit of main */
 	ACT_UNRESIZED, /* call that fails */
 	ACT_META, /* jump that compares the metadata with the packet's start */
+	ACT_LENGTH, /* call: result - SHIFT */
+	ACT_RESIZE, /* XDP: call that moves the start or the end of the packet */
 	ACT_CLAMP, /* packet pointer plus a computed offset: the offset is bounded */
 };
 
@@ -37,7 +39,8 @@ struct plan {
 	__u8 *act; /* by instruction: enum act */
 	struct home home[PROG_MAX_SUBS];
 	bool direct;
-	bool cuts; /* may make the packet shorter: bpf_skb_change_tail() is called */
+	bool cuts; /* may make the packet shorter: bpf_skb_change_tail(), bpf_xdp_adjust_tail() */
+	bool heads; /* may change the link header: bpf_xdp_adjust_head() */
 	bool rejoins; /* ACT_REJOIN occurs: main may end with a packet that is not moved */
 	__u32 sites; /* instructions with an act */
 	__u32 clamped; /* ACT_CLAMP among them */
@@ -53,8 +56,14 @@ void plan_free(struct plan *pl);
  */
 struct home plan_ctx_at(const struct prog *p, const struct plan *pl, const struct flow *f,
 			__u32 at);
-/* A register whose value can be made again after it was used as scratch, or 0. */
-__u8 plan_remat(const struct site *s, __u8 nargs);
+/* The highest argument register up to @last whose value can be made again after it was used as scratch,
+ * or 0.
+ */
+__u8 plan_remat(const struct site *s, __u8 last);
+/* Two scratch registers for moving the packet back at a call with @nargs arguments (the second is for
+ * XDP only): false if there are none.
+ */
+bool plan_scratch(const struct prog *p, const struct site *s, __u8 nargs, __u8 reg[2]);
 
 /* A register that survives the call and has the same value as argument @arg, or 0. */
 __u8 plan_same(const struct site *s, __u8 arg);

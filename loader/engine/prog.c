@@ -231,6 +231,8 @@ int prog_init(struct prog *p, const struct bigtcp_twin_prog *in, struct bigtcp_t
 		return reason_set(why, BIGTCP_TWIN_TOO_LARGE, 0, 0, "",
 				  "%u instructions: a twin would have more than the kernel loads",
 				  in->insn_cnt);
+	p->hook = hook_of(in->type);
+	p->frags = in->frags;
 	p->insns = in->insns;
 	p->cnt = in->insn_cnt;
 	p->sub_of = calloc(p->cnt, sizeof(*p->sub_of));

@@ -8,6 +8,8 @@
 
 #include <bigtcp/twin.h>
 
+#include "engine/hook.h"
+
 #define PROG_MAX_INSNS 1000000 /* BPF_COMPLEXITY_LIMIT_INSNS */
 #define PROG_MAX_SUBS  256 /* BPF_MAX_SUBPROGS */
 
@@ -20,6 +22,8 @@ struct subprog {
 };
 
 struct prog {
+	const struct hook *hook;
+	bool frags; /* XDP: packets may be in several buffers */
 	const struct bpf_insn *insns;
 	__u32 cnt;
 	struct subprog subs[PROG_MAX_SUBS];

@@ -31,9 +31,17 @@ static inline __u32 label_twin(const struct rewrite *w, __u32 insn)
 int rewrite_all(struct rewrite *w);
 void write_plain_sub(struct rewrite *w, const struct subprog *s);
 
-/* Parts (entry.c, sites.c). */
+static inline __u32 min_len(const struct bigtcp_twin_opts *opts)
+{
+	return opts->min_len ? opts->min_len : BIGTCP_TWIN_MIN_LEN;
+}
+
+/* Parts (entry.c, entry_xdp.c, sites.c). */
 void write_entry(struct rewrite *w);
 void write_out(struct rewrite *w);
+void write_entry_xdp(struct rewrite *w);
+void write_out_xdp(struct rewrite *w);
+void write_lost_xdp(struct rewrite *w);
 void write_home_load(struct rewrite *w, struct home h, __u8 reg);
 void write_home_save(struct rewrite *w, struct home h, __u8 reg);
 void write_act(struct rewrite *w, __u32 at);

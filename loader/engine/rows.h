@@ -7,7 +7,7 @@
 
 /* clang-format off */
 #define NONE(n)			{ .name = n, .effect = EFF_NONE }
-#define NOT_TC(n)		{ .name = n, .effect = EFF_NOT_TC }
+#define OTHER(n)		{ .name = n, .effect = EFF_OTHER }
 #define OFFSET(n, a)		{ .name = n, .effect = EFF_OFFSET, .arg = a }
 #define CUT(n, a)		{ .name = n, .effect = EFF_OFFSET, .arg = a, .cuts = true }
 #define OFFSET_NZ(n, a)		{ .name = n, .effect = EFF_OFFSET_NZ, .arg = a }
@@ -22,6 +22,9 @@
 #define LATER(n, a)		{ .name = n, .effect = EFF_CALLBACK, .arg = a }
 #define CALLBACK(n, a, from, to) \
 	{ .name = n, .effect = EFF_CALLBACK, .arg = a, .cb_from = from, .cb_to = to }
+#define LENGTH(n)		{ .name = n, .effect = EFF_LENGTH }
+#define HEAD(n)			{ .name = n, .effect = EFF_HEAD }
+#define TAIL(n)			{ .name = n, .effect = EFF_TAIL, .cuts = true }
 #define REFUSE(n, w)		{ .name = n, .effect = EFF_REFUSE, .why = w }
 #define RESIZE(n, w)		{ .name = n, .effect = EFF_REFUSE, .why = w, .resizes = true }
 /* clang-format on */

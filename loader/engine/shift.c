@@ -31,8 +31,8 @@ static __s32 word(__u8 a, __u8 b, __u8 c, __u8 d)
 
 static void load_data(struct buf *b, struct shift_regs r, __u32 too_short)
 {
-	buf_put(b, LDX_MEM(BPF_W, r.pkt, r.ctx, SKB(data)));
-	buf_put(b, LDX_MEM(BPF_W, r.tmp, r.ctx, SKB(data_end)));
+	buf_put(b, LDX_MEM(BPF_W, r.pkt, r.ctx, r.hook->data));
+	buf_put(b, LDX_MEM(BPF_W, r.tmp, r.ctx, r.hook->data_end));
 	buf_put(b, ALU64_IMM(BPF_ADD, r.pkt, SHIFT_LINEAR));
 	buf_jmp_reg(b, BPF_JGT, r.pkt, r.tmp, too_short);
 	buf_put(b, ALU64_IMM(BPF_ADD, r.pkt, -SHIFT_LINEAR));
@@ -62,6 +62,25 @@ static void find_l3(struct buf *b, struct shift_regs r, const __u32 at[N_OFFSETS
 	buf_ja(b, no);
 }
 
+/* XDP knows no protocol: the link header, at byte @at, says all. What is no Ethernet is tried without. */
+static void find_l3_xdp(struct buf *b, struct shift_regs r, __u8 at, const __u32 to[N_OFFSETS],
+			__u32 other)
+{
+	__u32 tagged = buf_label(b);
+
+	buf_put(b, LDX_MEM(BPF_H, r.tmp, r.pkt, at + 12));
+	buf_jmp_imm(b, BPF_JEQ, r.tmp, htons(ETH_P_IPV6), to[0]);
+	buf_jmp_imm(b, BPF_JEQ, r.tmp, htons(ETH_P_8021Q), tagged);
+	buf_jmp_imm(b, BPF_JNE, r.tmp, htons(ETH_P_8021AD), other);
+	buf_bind(b, tagged);
+	buf_put(b, LDX_MEM(BPF_H, r.tmp, r.pkt, at + 16));
+	buf_jmp_imm(b, BPF_JEQ, r.tmp, htons(ETH_P_IPV6), to[1]);
+	buf_jmp_imm(b, BPF_JNE, r.tmp, htons(ETH_P_8021Q), other);
+	buf_put(b, LDX_MEM(BPF_H, r.tmp, r.pkt, at + 20));
+	buf_jmp_imm(b, BPF_JEQ, r.tmp, htons(ETH_P_IPV6), to[2]);
+	buf_ja(b, other);
+}
+
 /* Only what ip6_xmit() and ipv6_gro_complete() write passes; the wire can forge the rest. */
 static void check_header(struct buf *b, struct shift_regs r, __u8 o, __u32 no)
 {
@@ -76,7 +95,14 @@ static void check_header(struct buf *b, struct shift_regs r, __u8 o, __u32 no)
 	buf_jmp32_imm(b, BPF_JNE, r.tmp, HBH_WORD, no);
 	buf_put(b, LDX_MEM(BPF_W, r.tmp, r.pkt, o + IP6_LEN + 4));
 	buf_put(b, TO_BE(r.tmp, 32));
-	buf_put(b, LDX_MEM(BPF_W, r.tmp2, r.ctx, SKB(len)));
+	if (!r.hook->xdp) {
+		buf_put(b, LDX_MEM(BPF_W, r.tmp2, r.ctx, SKB(len)));
+	} else if (r.len) {
+		buf_put(b, MOV32_REG(r.tmp2, r.len));
+	} else {
+		buf_put(b, MOV32_REG(r.tmp2, r.tmp));
+		return;
+	}
 	buf_put(b, ALU32_IMM(BPF_ADD, r.tmp2, -(o + IP6_LEN)));
 	buf_jmp_reg(b, BPF_JNE, r.tmp, r.tmp2, no);
 }
@@ -102,13 +128,25 @@ static void copy(struct buf *b, __u8 dst, int to, __u8 src, int from, int n, __u
 	}
 }
 
-static void mark_and_fix(struct buf *b, const struct bigtcp_twin_opts *opts, __u8 reg, __u8 o)
+/* r.tmp2: the length of the IPv6 payload, jumbo header included. */
+static void mark_xdp(struct buf *b, struct shift_regs r, __u8 o)
+{
+	buf_put(b, ALU32_IMM(BPF_ADD, r.tmp2, o + IP6_LEN));
+	buf_put(b, ALU32_IMM(BPF_OR, r.tmp2, o << SHIFT_MARK_O));
+	buf_put(b, STX_MEM(BPF_W, r.pkt, r.tmp2, 4));
+}
+
+static void mark_and_fix(struct buf *b, const struct bigtcp_twin_opts *opts, struct shift_regs r,
+			 __u8 reg, __u8 o)
 {
 	buf_put(b, ST_MEM(BPF_B, reg, SHIFT + o + IP6_NEXTHDR, IPPROTO_TCP));
 	if (opts->max_payload_len)
 		buf_put(b, ST_MEM(BPF_H, reg, SHIFT + o + IP6_PAYLOAD_LEN, 0xffff));
 	buf_put(b, ST_MEM(BPF_W, reg, 0, (__s32)BIGTCP_TWIN_MAGIC));
-	buf_put(b, ST_MEM(BPF_W, reg, 4, o));
+	if (r.hook->xdp)
+		mark_xdp(b, r, o);
+	else
+		buf_put(b, ST_MEM(BPF_W, reg, 4, o));
 }
 
 static void offset_labels(struct buf *b, __u32 at[N_OFFSETS])
@@ -121,9 +159,12 @@ static void offset_labels(struct buf *b, __u32 at[N_OFFSETS])
 
 void shift_if_moved(struct buf *b, struct shift_regs r, __u32 moved, __u32 short_pkt)
 {
-	load_data(b, r, short_pkt);
+	__u32 no = buf_label(b);
+
+	load_data(b, r, short_pkt == LABEL_NONE ? no : short_pkt);
 	buf_put(b, LDX_MEM(BPF_W, r.tmp, r.pkt, 0));
 	buf_jmp32_imm(b, BPF_JEQ, r.tmp, (__s32)BIGTCP_TWIN_MAGIC, moved);
+	buf_bind(b, no);
 }
 
 static void store_bytes(struct buf *b, __u8 ctx, __u8 buf_reg, __u8 len)
@@ -156,14 +197,17 @@ void shift_in(struct buf *b, const struct bigtcp_twin_opts *opts, struct shift_r
 
 	offset_labels(b, at);
 	load_data(b, r, no);
-	find_l3(b, r, at, no);
+	if (r.hook->xdp)
+		find_l3_xdp(b, r, 0, at, at[3]);
+	else
+		find_l3(b, r, at, no);
 	for (k = 0; k < N_OFFSETS; k++) {
 		__u8 o = l3_offsets[k];
 
 		buf_bind(b, at[k]);
-		check_header(b, r, o, o == 14 ? at[3] : no);
+		check_header(b, r, o, o == 14 || (o && r.hook->xdp) ? at[3] : no);
 		copy(b, target(r), SHIFT, r.pkt, 0, o + IP6_LEN, r.tmp, true);
-		mark_and_fix(b, opts, target(r), o);
+		mark_and_fix(b, opts, r, target(r), o);
 		if (r.buf)
 			store_bytes(b, r.ctx, r.buf, SHIFT + o + IP6_LEN);
 		if (k + 1 < N_OFFSETS)
@@ -172,17 +216,23 @@ void shift_in(struct buf *b, const struct bigtcp_twin_opts *opts, struct shift_r
 	finish(b, r, done, no);
 }
 
-/* Goes to at[k] by the mark, to @none when there is none. */
-static void find_mark(struct buf *b, struct shift_regs r, const __u32 at[N_OFFSETS], __u32 none)
+/* Goes to at[k] by the mark, to @none when there is none, to @lost when the link header is none we know. */
+static void find_mark(struct buf *b, struct shift_regs r, const __u32 at[N_OFFSETS], __u32 none,
+		      __u32 lost)
 {
 	__u32 k;
 
 	buf_put(b, LDX_MEM(BPF_W, r.tmp, r.pkt, 0));
 	buf_jmp32_imm(b, BPF_JNE, r.tmp, (__s32)BIGTCP_TWIN_MAGIC, none);
 	buf_put(b, LDX_MEM(BPF_W, r.tmp, r.pkt, 4));
+	if (r.hook->xdp)
+		buf_put(b, ALU32_IMM(BPF_RSH, r.tmp, SHIFT_MARK_O));
 	for (k = 0; k < N_OFFSETS; k++)
 		buf_jmp_imm(b, BPF_JEQ, r.tmp, l3_offsets[k], at[k]);
-	buf_ja(b, none);
+	if (r.hook->xdp)
+		find_l3_xdp(b, r, SHIFT, at, lost);
+	else
+		buf_ja(b, none);
 }
 
 /*
@@ -204,7 +254,10 @@ static void put_header(struct buf *b, struct shift_regs r, __u8 reg, __u8 o)
 	}
 	buf_bind(b, no_label);
 	buf_put(b, ST_MEM(BPF_W, reg, o + IP6_LEN, HBH_WORD));
-	buf_put(b, LDX_MEM(BPF_W, r.tmp, r.ctx, SKB(len)));
+	if (r.hook->xdp)
+		buf_put(b, MOV32_REG(r.tmp, r.tmp2));
+	else
+		buf_put(b, LDX_MEM(BPF_W, r.tmp, r.ctx, SKB(len)));
 	buf_put(b, ALU32_IMM(BPF_ADD, r.tmp, -(o + IP6_LEN)));
 	buf_put(b, TO_BE(r.tmp, 32));
 	buf_put(b, STX_MEM(BPF_W, reg, r.tmp, o + IP6_LEN + 4));
@@ -216,7 +269,7 @@ void shift_out(struct buf *b, struct shift_regs r, __u32 short_pkt, __u32 not_mo
 
 	offset_labels(b, at);
 	load_data(b, r, short_pkt);
-	find_mark(b, r, at, not_moved);
+	find_mark(b, r, at, not_moved, lost);
 	for (k = 0; k < N_OFFSETS; k++) {
 		__u8 o = l3_offsets[k];
 
@@ -225,6 +278,10 @@ void shift_out(struct buf *b, struct shift_regs r, __u32 short_pkt, __u32 not_mo
 			/* The kernel knows a jumbo header of TCP alone. */
 			buf_put(b, LDX_MEM(BPF_B, r.tmp, r.pkt, SHIFT + o + IP6_NEXTHDR));
 			buf_jmp_imm(b, BPF_JNE, r.tmp, IPPROTO_TCP, lost);
+		}
+		if (r.hook->xdp) {
+			buf_put(b, LDX_MEM(BPF_W, r.tmp2, r.pkt, 4));
+			buf_put(b, ALU32_IMM(BPF_AND, r.tmp2, SHIFT_MARK_LEN));
 		}
 		copy(b, target(r), 0, r.pkt, SHIFT, o + IP6_LEN, r.tmp, false);
 		if (!r.bare)

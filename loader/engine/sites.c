@@ -87,12 +87,17 @@ static void act_ld_abs(struct rewrite *w, __u32 at)
 
 static void act_offset(struct rewrite *w, __u32 at)
 {
-	const struct effect_row *row = effect_of_helper(w->p->insns[at].imm);
-	const struct val *v = &flow_site(w->f, at)->reg[row->arg];
-	bool known = v->t == V_CONST && !v->may;
+	const struct effect_row *row;
+	struct bigtcp_twin_reason why;
 	__u32 call = buf_label(&w->b);
-	__u64 c = (__u32)v->c;
+	const struct val *v;
+	bool known;
+	__u64 c;
 
+	call_effect(w->opts, &w->p->insns[at], at, &row, &why);
+	v = &flow_site(w->f, at)->reg[row->arg];
+	known = v->t == V_CONST && !v->may;
+	c = (__u32)v->c;
 	if (!known) {
 		if (row->effect == EFF_OFFSET_NZ)
 			buf_jmp32_imm(&w->b, BPF_JEQ, row->arg, 0, call);
@@ -142,23 +147,30 @@ static void unmovable(struct rewrite *w, __u32 at, __u32 no)
 static void act_around(struct rewrite *w, __u32 at)
 {
 	const struct site *s = flow_site(w->f, at);
-	struct shift_regs r = { .ctx = BPF_REG_1, .pkt = BPF_REG_0 };
+	struct shift_regs r = { .ctx = BPF_REG_1, .pkt = BPF_REG_0, .hook = w->p->hook };
 	struct home h = plan_ctx_at(w->p, w->pl, w->f, at);
 	const struct effect_row *row;
 	struct bigtcp_twin_reason why;
 	__u32 no = buf_label(&w->b), call = buf_label(&w->b);
+	__u8 reg[2] = {}, n;
 
 	call_effect(w->opts, &w->p->insns[at], at, &row, &why);
 	write_home_save(w, h, BPF_REG_1);
 	r.hash = row->effect == EFF_HASH;
-	r.tmp = row->nargs < 5 ? row->nargs + 1 : plan_remat(s, row->nargs);
-	shift_out(&w->b, r, call, call, w->p->sub_of[at] ? LABEL_NONE : no);
+	plan_scratch(w->p, s, row->nargs, reg);
+	r.tmp = reg[0];
+	r.tmp2 = reg[1];
+	/* Only an XDP program can have put something before the IPv6 header. */
+	shift_out(&w->b, r, call, call, w->p->sub_of[at] && !r.hook->xdp ? LABEL_NONE : no);
 	buf_bind(&w->b, call);
-	if (row->nargs == 5)
-		put_val(w, r.tmp, &s->reg[r.tmp]);
+	for (n = 0; n < 2; n++)
+		if (reg[n] && reg[n] <= row->nargs)
+			put_val(w, reg[n], &s->reg[reg[n]]);
 	put_self(w, at);
 	write_home_load(w, h, BPF_REG_1);
-	r = (struct shift_regs){ BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4, 0, r.hash, false };
+	r.pkt = BPF_REG_2;
+	r.tmp = BPF_REG_3;
+	r.tmp2 = BPF_REG_4;
 	shift_in(&w->b, w->opts, r, no);
 	unmovable(w, at, no);
 }
@@ -166,7 +178,8 @@ static void act_around(struct rewrite *w, __u32 at)
 /* The callee's tail call, if it succeeded, left the packet in the kernel's form. */
 static void act_rejoin(struct rewrite *w, __u32 at)
 {
-	static const struct shift_regs r = { BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4 };
+	const struct shift_regs r = { BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4,
+				      .hook = w->p->hook };
 	struct home h = plan_ctx_at(w->p, w->pl, w->f, at);
 	const struct site *s = flow_site(w->f, at);
 	__u32 moved = buf_label(&w->b);
@@ -224,6 +237,55 @@ static void act_unresized(struct rewrite *w, __u32 at)
 	w->twin_at[at] = w->b.cnt;
 	write_count(w, offsetof(struct bigtcp_twin_state, unresized));
 	buf_put(&w->b, MOV64_IMM(BPF_REG_0, -524));
+}
+
+static void act_length(struct rewrite *w, __u32 at)
+{
+	put_self(w, at);
+	buf_put(&w->b, ALU64_IMM(BPF_ADD, BPF_REG_0, -SHIFT));
+}
+
+/*
+ * bpf_xdp_adjust_head() takes the gap in front of the moved packet along, bpf_xdp_adjust_tail() leaves it
+ * where it is: the program sees what it would. What the mark says is no longer right, though.
+ */
+static void act_resize(struct rewrite *w, __u32 at)
+{
+	struct shift_regs r = { BPF_REG_1, BPF_REG_3, BPF_REG_4, .hook = w->p->hook };
+	struct home h = plan_ctx_at(w->p, w->pl, w->f, at);
+	__u32 moved = buf_label(&w->b), done = buf_label(&w->b), set = buf_label(&w->b);
+	bool head = w->p->insns[at].imm == BPF_FUNC_xdp_adjust_head;
+
+	write_home_save(w, h, BPF_REG_1);
+	if (w->pl->rejoins) {
+		shift_if_moved(&w->b, r, moved, LABEL_NONE);
+		buf_put(&w->b, w->p->insns[at]);
+		buf_ja(&w->b, done);
+	}
+	buf_bind(&w->b, moved);
+	put_self(w, at);
+	buf_jmp_imm(&w->b, BPF_JNE, BPF_REG_0, 0, done);
+	write_home_load(w, h, BPF_REG_1);
+	buf_put(&w->b, CALL_HELPER(BPF_FUNC_xdp_get_buff_len));
+	write_home_load(w, h, BPF_REG_2);
+	buf_put(&w->b, LDX_MEM(BPF_W, BPF_REG_3, BPF_REG_2, w->p->hook->data));
+	buf_put(&w->b, LDX_MEM(BPF_W, BPF_REG_4, BPF_REG_2, w->p->hook->data_end));
+	buf_put(&w->b, MOV64_REG(BPF_REG_5, BPF_REG_3));
+	buf_put(&w->b, ALU64_IMM(BPF_ADD, BPF_REG_5, SHIFT));
+	buf_jmp_reg(&w->b, BPF_JGT, BPF_REG_5, BPF_REG_4, set);
+	if (head) {
+		buf_put(&w->b, ST_MEM(BPF_W, BPF_REG_3, 0, (__s32)BIGTCP_TWIN_MAGIC));
+		buf_put(&w->b,
+			MOV32_IMM(BPF_REG_5, (__s32)((__u32)SHIFT_MARK_LOOK << SHIFT_MARK_O)));
+	} else {
+		buf_put(&w->b, LDX_MEM(BPF_W, BPF_REG_5, BPF_REG_3, 4));
+		buf_put(&w->b, ALU32_IMM(BPF_AND, BPF_REG_5, (__s32)~SHIFT_MARK_LEN));
+	}
+	buf_put(&w->b, ALU32_REG(BPF_OR, BPF_REG_5, BPF_REG_0));
+	buf_put(&w->b, STX_MEM(BPF_W, BPF_REG_3, BPF_REG_5, 4));
+	buf_bind(&w->b, set);
+	buf_put(&w->b, MOV64_IMM(BPF_REG_0, 0));
+	buf_bind(&w->b, done);
 }
 
 /* The verifier knows how long the metadata is from a comparison with the unmoved start alone. */
@@ -303,6 +365,12 @@ void write_act(struct rewrite *w, __u32 at)
 		break;
 	case ACT_META:
 		act_meta(w, at);
+		break;
+	case ACT_LENGTH:
+		act_length(w, at);
+		break;
+	case ACT_RESIZE:
+		act_resize(w, at);
 		break;
 	case ACT_CLAMP:
 		act_clamp(w, at);

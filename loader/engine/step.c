@@ -246,6 +246,20 @@ static struct val const_load(const struct step *s, struct val b, const struct bp
 	return val_const(v);
 }
 
+static struct val ctx_load(const struct hook *h, const struct bpf_insn *i)
+{
+	if (BPF_SIZE(i->code) == BPF_DW)
+		return val(!h->xdp && i->off == offsetof(struct __sk_buff, tstamp) ? V_SCALAR
+										   : V_OTHER);
+	if (BPF_SIZE(i->code) != BPF_W)
+		return val(V_SCALAR);
+	if (i->off == h->data)
+		return val(V_PKT);
+	if (i->off == h->data_meta)
+		return val(V_META);
+	return val(i->off == h->data_end ? V_END : V_SCALAR);
+}
+
 static struct val step_load(const struct step *s, const struct state *st, struct val b,
 			    const struct bpf_insn *i)
 {
@@ -253,16 +267,7 @@ static struct val step_load(const struct step *s, const struct state *st, struct
 
 	switch (b.t) {
 	case V_CTX:
-		if (dw)
-			return val(i->off == offsetof(struct __sk_buff, tstamp) ? V_SCALAR
-										: V_OTHER);
-		if (BPF_SIZE(i->code) == BPF_W && i->off == offsetof(struct __sk_buff, data))
-			return val(V_PKT);
-		if (BPF_SIZE(i->code) == BPF_W && i->off == offsetof(struct __sk_buff, data_meta))
-			return val(V_META);
-		if (BPF_SIZE(i->code) == BPF_W && i->off == offsetof(struct __sk_buff, data_end))
-			return val(V_OTHER);
-		return val(V_SCALAR);
+		return ctx_load(s->p->hook, i);
 	case V_STK:
 		return stack_load(st, b, i->off, dw);
 	case V_MAP_VALUE:

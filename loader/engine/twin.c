@@ -16,9 +16,10 @@ static int check_input(const struct bigtcp_twin_prog *in, const struct bigtcp_tw
 	if (opts->sz != sizeof(*opts))
 		return reason_set(why, BIGTCP_TWIN_BAD_INPUT, 0, 0, "",
 				  "the options are of another version of libbigtcp");
-	if (in->type != BPF_PROG_TYPE_SCHED_CLS && in->type != BPF_PROG_TYPE_SCHED_ACT)
+	if (!hook_of(in->type))
 		return reason_set(why, BIGTCP_TWIN_PROG_TYPE, 0, in->type, "",
-				  "a twin is made of tc programs only, and this one has type %d",
+				  "a twin is made of tc, XDP and cgroup_skb programs and of socket "
+				  "filters, and this program has type %d",
 				  in->type);
 	return 0;
 }

@@ -94,10 +94,13 @@ static __u32 make_infos(const uint8_t *data, size_t size, __u32 cnt, __u32 *recs
 	return n < size && n < max ? n + 1 : n;
 }
 
+static const enum bpf_prog_type types[] = { BPF_PROG_TYPE_SCHED_CLS, BPF_PROG_TYPE_XDP,
+					    BPF_PROG_TYPE_CGROUP_SKB, BPF_PROG_TYPE_SOCKET_FILTER };
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static __u32 lines[64 * 4], funcs[16 * 4];
-	struct bigtcp_twin_prog in = { .type = BPF_PROG_TYPE_SCHED_CLS };
+	struct bigtcp_twin_prog in = {};
 	struct bigtcp_twin_opts opts = { .sz = sizeof(opts),
 					 .state_fd = 3,
 					 .buf_fd = 4,
@@ -115,6 +118,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	opts.any_len = mode & 1;
 	opts.direct = mode & 2;
 	opts.max_payload_len = mode & 4;
+	in.type = types[mode >> 5 & 3];
+	in.frags = mode & 128;
 	in.insn_cnt = (size - 1) / sizeof(*insns);
 	insns = malloc(in.insn_cnt * sizeof(*insns));
 	if (!insns)
