@@ -44,6 +44,7 @@ static void print_json(const struct bt_twin_report *rep)
 	bt_print_str("prog_name", NULL, rep->prog_name);
 	bt_print_str("type", NULL, libbpf_bpf_prog_type_str(rep->prog_type));
 	bt_print_str("status", NULL, bt_twin_status_name(rep->status));
+	bt_print_str("form", NULL, bt_twin_form_name(rep));
 	bt_print_bool("loaded", NULL, !rep->err);
 	bt_print_uint("errno", NULL, -rep->err);
 	bt_print_str("why", NULL,
@@ -74,8 +75,8 @@ static void print_text(const struct bt_twin_report *rep)
 	const char *status = bt_twin_status_name(rep->status);
 
 	if (rep->status == BT_TWIN_MADE)
-		bt_text("%s: twin, %u instructions became %u\n", rep->prog_name, rep->insns_before,
-			rep->insns_after);
+		bt_text("%s: twin (%s), %u instructions became %u\n", rep->prog_name,
+			bt_twin_form_name(rep), rep->insns_before, rep->insns_after);
 	else if (!rep->err)
 		bt_text("%s: loaded unchanged (%s)\n", rep->prog_name, status);
 	if (!rep->err && without_twin(rep))

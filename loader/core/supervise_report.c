@@ -89,6 +89,7 @@ static void put_event(FILE *f, const struct bt_load_event *ev)
 	put_str(f, "prog_name", rep->prog_name);
 	put_str(f, "type", type_name(rep->prog_type, type));
 	put_str(f, "status", bt_twin_status_name(rep->status));
+	put_str(f, "form", bt_twin_form_name(rep));
 	fprintf(f, ",\"loaded\":%s", ev->ret >= 0 ? "true" : "false");
 	put_uint(f, "errno", ev->ret < 0 ? (unsigned long long)-ev->ret : 0);
 	put_str(f, "why",

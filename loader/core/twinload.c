@@ -1,43 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "core/twinload.h"
+#include "core/twinload_int.h"
 #include "core/answers.h"
 #include "core/kbtf.h"
-#include "core/vlog.h"
-#include "base/bpf.h"
+#include "core/twintype.h"
 #include "base/cleanup.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-/* union bpf_attr grows with the kernel: the caller's can be longer than ours. The kernel takes up
- * to a page (kernel/bpf/syscall.c, bpf_check_uarg_tail_zero); what is past our union is passed on as it is.
- */
-#define ATTR_MAX 4096
-/* Fields of BPF_PROG_LOAD that Debian 12's headers do not have yet. */
-#define ATTR_LOG_TRUE_SIZE 140 /* 6.4 */
-#define ATTR_SIGNATURE	   152 /* 6.18 */
 /* The most instructions the kernel takes with CAP_BPF (BPF_COMPLEXITY_LIMIT_INSNS). */
 #define INSNS_MAX 1000000
-/* The largest log buffer that all kernels take (UINT_MAX >> 8). */
-#define LOG_MAX	  16777215u
-#define LOG_FIRST (128u << 10)
-
-struct load {
-	union {
-		union bpf_attr attr;
-		unsigned char raw[ATTR_MAX];
-	};
-	__u32 size;
-	enum bt_refused_policy policy;
-	struct bigtcp_twin_opts opts;
-	struct bt_twin_report *rep;
-	struct bt_twin_kept twin; /* .made: .twin is valid */
-	bool log_full; /* the caller's log buffer was too small in the last attempt that used it */
-};
 
 const char *bt_twin_status_name(enum bt_twin_status s)
 {
@@ -51,6 +26,13 @@ const char *bt_twin_status_name(enum bt_twin_status s)
 	return (unsigned int)s < sizeof(names) / sizeof(names[0]) ? names[s] : "?";
 }
 
+const char *bt_twin_form_name(const struct bt_twin_report *rep)
+{
+	if (rep->status != BT_TWIN_MADE)
+		return NULL;
+	return rep->by_address ? "by addressing" : "moves headers";
+}
+
 static __u64 now_ns(void)
 {
 	struct timespec ts;
@@ -59,174 +41,10 @@ static __u64 now_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* "program NAME", for sentences. */
-static const char *called(const struct bt_twin_report *rep, char *buf, size_t len)
-{
-	if (rep->prog_name[0])
-		snprintf(buf, len, "program %s", rep->prog_name);
-	else
-		snprintf(buf, len, "the program");
-	return buf;
-}
-
-static int sys_prog_load(union bpf_attr *attr, __u32 size)
-{
-	int fd = bt_bpf(BPF_PROG_LOAD, attr, size);
-	int high;
-
-	if (fd < 0 || fd > 2)
-		return fd;
-	/* 0 means "no program" in several attributes; never hand it out. */
-	high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	high = high < 0 ? -errno : high;
-	close(fd);
-	return high;
-}
-
-static void put_twin(union bpf_attr *attr, const struct bigtcp_twin *t)
-{
-	attr->insns = (__u64)(unsigned long)t->insns;
-	attr->insn_cnt = t->insn_cnt;
-	attr->func_info = (__u64)(unsigned long)t->func_info;
-	attr->func_info_cnt = t->func_info_cnt;
-	attr->line_info = (__u64)(unsigned long)t->line_info;
-	attr->line_info_cnt = t->line_info_cnt;
-	attr->core_relos = (__u64)(unsigned long)t->core_relos;
-	attr->core_relo_cnt = t->core_relo_cnt;
-}
-
-enum log_use { LOG_NONE, LOG_CALLER };
-
-/* One BPF_PROG_LOAD, of the twin or (NULL) the original. */
-static int attempt(struct load *l, const struct bigtcp_twin *t, enum log_use log)
-{
-	struct load a = *l;
-	int fd;
-
-	if (t)
-		put_twin(&a.attr, t);
-	if (log == LOG_CALLER && a.attr.log_level) {
-		fd = sys_prog_load(&a.attr, a.size);
-		if (a.size >= ATTR_LOG_TRUE_SIZE + sizeof(__u32))
-			memcpy(&l->rep->log_true_size, a.raw + ATTR_LOG_TRUE_SIZE, sizeof(__u32));
-		l->log_full = fd == -ENOSPC;
-		if (!l->log_full)
-			return fd;
-		/* A twin's log is longer than the original's: a buffer that did for that must not
-		 * make the load fail.
-		 */
-	}
-	a.attr.log_level = 0;
-	a.attr.log_size = 0;
-	a.attr.log_buf = 0;
-	return sys_prog_load(&a.attr, a.size);
-}
-
-/* Levels of the verifier's log: every instruction, and (5.2) the cause and statistics alone. */
-#define LOG_INSNS 1
-#define LOG_STATS 4
-
-/* Fills rep->log with the end of the verifier's log; the load is known to fail with @err. */
-static void fetch_log(struct load *l, const struct bigtcp_twin *t, int err)
-{
-	__u32 size = LOG_FIRST;
-	int fd;
-
-	for (;;) {
-		struct load a = *l;
-		char *buf __free = malloc(size);
-
-		if (!buf)
-			return;
-		buf[0] = 0;
-		if (t)
-			put_twin(&a.attr, t);
-		/* A million instructions, written out, take most of a minute and say nothing. */
-		a.attr.log_level = err == -E2BIG ? LOG_STATS : LOG_INSNS;
-		a.attr.log_size = size;
-		a.attr.log_buf = (__u64)(unsigned long)buf;
-		fd = sys_prog_load(&a.attr, a.size);
-		if (fd >= 0)
-			close(fd);
-		/* From 6.4 on a full buffer keeps the end of the log, before that its start. */
-		if (fd != -ENOSPC || size == LOG_MAX) {
-			bt_vlog_tail(buf, size, l->rep->log, sizeof(l->rep->log));
-			return;
-		}
-		size = size < LOG_MAX / 8 ? size * 8 : LOG_MAX;
-	}
-}
-
-/* Errors that say nothing about the program. */
-static bool system_error(int err)
-{
-	return err == -EPERM || err == -ENOMEM || err == -EMFILE || err == -ENFILE ||
-	       err == -EAGAIN || err == -EINTR;
-}
-
-static void system_text(struct bt_twin_report *rep, const char *what, int err)
-{
-	char why[512], name[64];
-
-	if (err == -EPERM)
-		bt_eperm_text(why, sizeof(why));
-	else if (err == -ENOMEM)
-		snprintf(why, sizeof(why),
-			 "the kernel has no memory for it (or the memory limit of "
-			 "this control group or RLIMIT_MEMLOCK is reached)");
-	else if (err == -EMFILE || err == -ENFILE)
-		snprintf(why, sizeof(why), "no file handle is left (ulimit -n)");
-	else
-		snprintf(why, sizeof(why), "%s", strerror(-err));
-	snprintf(rep->text, sizeof(rep->text), "cannot load %s%s: %s",
-		 called(rep, name, sizeof(name)), what, why);
-}
-
-/* What the log or, without one, the error number says, and what may be behind it. */
-static void verifier_cause(const struct bt_twin_report *rep, int err, char *buf, size_t len)
-{
-	const char *hint = "";
-	char line[256];
-
-	bt_vlog_cause(rep->log, line, sizeof(line));
-	if (err == -E2BIG && !*line) {
-		snprintf(buf, len,
-			 "it is larger than the kernel takes (1,000,000 instructions), or "
-			 "the load call has fields that this kernel does not know");
-		return;
-	}
-	if (bt_lacks_perfmon() && (rep->status == BT_TWIN_VERIFIER || strstr(rep->log, "!root")))
-		hint = " (this process lacks CAP_PERFMON, without which the verifier is stricter: "
-		       "grant CAP_PERFMON)";
-	snprintf(buf, len, "%s%s%s", err == -E2BIG ? "it is too complex: " : "",
-		 *line ? line : strerror(-err), hint);
-}
-
-static void bad_prog_text(struct bt_twin_report *rep, int err)
-{
-	char cause[450], name[64];
-
-	verifier_cause(rep, err, cause, sizeof(cause));
-	snprintf(rep->text, sizeof(rep->text),
-		 "the kernel's verifier refuses %s as it is, before any rewriting: %s",
-		 called(rep, name, sizeof(name)), cause);
-}
-
-static void twin_refused_text(struct bt_twin_report *rep, int err)
-{
-	char cause[450], name[64];
-
-	verifier_cause(rep, err, cause, sizeof(cause));
-	snprintf(rep->text, sizeof(rep->text),
-		 "the kernel's verifier accepts %s but not its twin: %s; fix it at source with "
-		 "<bigtcp/parse.bpf.h>, or load it unchanged with --refused=plain",
-		 called(rep, name, sizeof(name)), cause);
-}
-
 /* Nothing is loaded and the verifier has written nothing: what the loader prints as the verifier's
  * log is the only way to tell its user why.
  */
-static void tell_caller(const struct load *l)
+static void tell_caller(const struct bt_load *l)
 {
 	char *buf = (char *)(unsigned long)l->attr.log_buf;
 
@@ -234,23 +52,23 @@ static void tell_caller(const struct load *l)
 		snprintf(buf, l->attr.log_size, "bigtcp: %s\n", l->rep->text);
 }
 
-static int original_refused(struct load *l, int err)
+static int original_refused(struct bt_load *l, int err)
 {
-	if (system_error(err)) {
+	if (bt_load_system_error(err)) {
 		l->rep->status = BT_TWIN_SYSTEM;
-		system_text(l->rep, "", err);
+		bt_say_system(l->rep, "", err);
 	} else {
 		l->rep->status = BT_TWIN_BAD_PROG;
-		fetch_log(l, NULL, err);
-		bad_prog_text(l->rep, err);
+		bt_load_fetch_log(l, NULL, err);
+		bt_say_bad_prog(l->rep, err);
 	}
 	return l->log_full ? -ENOSPC : err;
 }
 
 /* The original, as the caller wanted it. On failure that is what the report is about. */
-static int load_original(struct load *l)
+static int load_original(struct bt_load *l)
 {
-	int fd = attempt(l, NULL, LOG_CALLER);
+	int fd = bt_load_try(l, NULL, BT_LOG_CALLER);
 
 	if (fd < 0)
 		return original_refused(l, fd);
@@ -261,9 +79,9 @@ static int load_original(struct load *l)
 /* For when it is not known whether the original loads: fd, or what the caller gets as the error.
  * Verifying can take seconds, so a failure is repeated only for a caller who wants its log.
  */
-static int try_original(struct load *l, bool *failed)
+static int try_original(struct bt_load *l, bool *failed)
 {
-	int fd = attempt(l, NULL, LOG_NONE);
+	int fd = bt_load_try(l, NULL, BT_LOG_NONE);
 
 	*failed = fd < 0;
 	if (fd >= 0)
@@ -272,7 +90,7 @@ static int try_original(struct load *l, bool *failed)
 }
 
 /* No twin, for a reason that rep->text gives. */
-static int without_twin(struct load *l, int err)
+static int without_twin(struct bt_load *l, int err)
 {
 	if (l->policy == BT_REFUSED_PLAIN)
 		return load_original(l);
@@ -281,7 +99,7 @@ static int without_twin(struct load *l, int err)
 }
 
 /* The verifier refused the twin with @err: is it the twin's fault? */
-static int after_verifier(struct load *l, int err)
+static int after_verifier(struct bt_load *l, int err)
 {
 	bool caller_log_full = l->log_full, failed;
 	int fd;
@@ -290,8 +108,8 @@ static int after_verifier(struct load *l, int err)
 	if (failed)
 		return fd;
 	l->rep->status = BT_TWIN_VERIFIER;
-	fetch_log(l, &l->twin.twin, err);
-	twin_refused_text(l->rep, err);
+	bt_load_fetch_log(l, &l->twin.twin, err);
+	bt_say_verifier(l->rep, err);
 	if (l->policy == BT_REFUSED_PLAIN) {
 		/* Again only for a caller who wants to read the log of what got loaded. */
 		if (!l->attr.log_level) {
@@ -305,12 +123,14 @@ static int after_verifier(struct load *l, int err)
 	return caller_log_full ? -ENOSPC : err;
 }
 
-static int make_twin(struct load *l, bool direct, bool clamp)
+static void fill_prog(const struct bt_load *l, struct bigtcp_twin_prog *prog)
 {
 	const union bpf_attr *a = &l->attr;
-	struct bt_answers ans = { .fd_array = (const int *)(unsigned long)a->fd_array };
-	struct bigtcp_twin_prog prog = {
-		.type = a->prog_type,
+
+	*prog = (struct bigtcp_twin_prog){
+		.type = l->sees,
+		/* A freplace program has the packets of the program it goes into. */
+		.frags = a->prog_type == BPF_PROG_TYPE_EXT || a->prog_flags & BPF_F_XDP_HAS_FRAGS,
 		.insns = (const void *)(unsigned long)a->insns,
 		.insn_cnt = a->insn_cnt,
 		.func_info = (const void *)(unsigned long)a->func_info,
@@ -323,17 +143,36 @@ static int make_twin(struct load *l, bool direct, bool clamp)
 		.core_relo_cnt = a->core_relo_cnt,
 		.core_relo_rec_size = a->core_relo_rec_size,
 	};
+}
+
+/* The forms of a twin, in the order in which they are tried; the caller's options come on top. */
+static const struct form {
+	bool direct; /* packet pointers stay good across the call that moves */
+	bool clamp; /* computed offsets have a bound */
+	bool by_address;
+} forms[] = {
+	{ false, false, false }, { true, false, false }, { false, true, false },
+	{ true, true, false },	 { false, false, true }, { false, true, true },
+};
+#define FORM_CNT (sizeof(forms) / sizeof(forms[0]))
+
+static int make_twin(struct bt_load *l, const struct form *f, struct bigtcp_twin_reason *why)
+{
+	struct bt_answers ans = { .fd_array = (const int *)(unsigned long)l->attr.fd_array };
 	struct bigtcp_twin_opts o = l->opts;
+	struct bigtcp_twin_prog prog;
 	struct bigtcp_twin t;
 	int err;
 
+	fill_prog(l, &prog);
 	o.sz = sizeof(o);
 	o.state_fd = l->twin.state_fd;
 	o.buf_fd = l->twin.buf_fd;
-	o.direct = direct;
-	o.clamp = clamp;
+	o.direct |= f->direct;
+	o.clamp |= f->clamp;
+	o.by_address |= f->by_address;
 	bt_answers_give(&ans, &o);
-	err = bigtcp_twin_make(&prog, &o, &t, &l->rep->reason);
+	err = bigtcp_twin_make(&prog, &o, &t, why);
 	bt_answers_free(&ans);
 	if (err)
 		return err;
@@ -355,19 +194,14 @@ static int create_maps(struct bt_twin_kept *k)
 	return k->buf_fd < 0 ? -errno : 0;
 }
 
-static int refused(struct load *l, int err)
+static int refused(struct bt_load *l, int err)
 {
-	struct bt_twin_report *rep = l->rep;
-	char name[64];
-
-	rep->status = BT_TWIN_REFUSED;
-	snprintf(rep->text, sizeof(rep->text), "no twin for %s: %s%s%s%s",
-		 called(rep, name, sizeof(name)), rep->reason.text, rep->source[0] ? " (" : "",
-		 rep->source, rep->source[0] ? ")" : "");
+	l->rep->status = BT_TWIN_REFUSED;
+	bt_say_refused(l->rep);
 	return without_twin(l, err);
 }
 
-static int refused_by_engine(struct load *l, int err)
+static int refused_by_engine(struct bt_load *l, int err)
 {
 	struct bt_twin_report *rep = l->rep;
 	bool failed;
@@ -386,13 +220,7 @@ static int refused_by_engine(struct load *l, int err)
 	return refused(l, err);
 }
 
-static void refuse(struct load *l, enum bigtcp_twin_why why, const char *text)
-{
-	l->rep->reason.why = why;
-	snprintf(l->rep->reason.text, sizeof(l->rep->reason.text), "%s", text);
-}
-
-static bool is_signed(const struct load *l)
+static bool is_signed(const struct bt_load *l)
 {
 	__u64 sig = 0;
 
@@ -401,96 +229,119 @@ static bool is_signed(const struct load *l)
 	return sig;
 }
 
-/* Reasons that lie in the load call, not in the instructions. */
-static bool cannot_rewrite(struct load *l)
+static int refused_signed(struct bt_load *l)
 {
-	if (is_signed(l)) {
-		refuse(l, BIGTCP_TWIN_PROG_TYPE,
-		       "it is signed, and any change of its instructions breaks the signature");
-		return true;
-	}
-	if (l->attr.prog_ifindex) {
-		refuse(l, BIGTCP_TWIN_PROG_TYPE,
-		       "it is loaded into a network card, which never sees a jumbo packet");
-		return true;
-	}
-	return false;
+	l->rep->reason.why = BIGTCP_TWIN_PROG_TYPE;
+	snprintf(l->rep->reason.text, sizeof(l->rep->reason.text),
+		 "it is signed, and any change of its instructions breaks the signature");
+	return refused(l, -EOPNOTSUPP);
 }
 
-/*
- * The verifier refused the twin with @err. It may take one that moves packets directly (pointers
- * stay good across a call then), or one whose computed offsets have a bound, or both.
- */
-static int other_forms(struct load *l, int err)
+/* Errors that no other form makes good. */
+static bool hopeless(int err)
 {
-	static const struct {
-		bool direct, clamp;
-	} forms[] = { { true, false }, { false, true }, { true, true } };
-	bool was_direct = l->twin.twin.direct;
-	unsigned int n;
-
-	for (n = 0; n < sizeof(forms) / sizeof(forms[0]); n++) {
-		if (err == -E2BIG || system_error(err))
-			break;
-		if (forms[n].direct == was_direct && !forms[n].clamp)
-			continue;
-		if (was_direct && !forms[n].direct)
-			continue;
-		if (make_twin(l, forms[n].direct, forms[n].clamp))
-			break;
-		if (forms[n].clamp && !l->twin.twin.clamped_sites)
-			continue;
-		err = attempt(l, &l->twin.twin, LOG_CALLER);
-		if (err >= 0)
-			break;
-	}
-	return err;
+	return err == -E2BIG || bt_load_system_error(err);
 }
 
-static int load_twin(struct load *l)
+/* What tells the twins of different options from one another. */
+static unsigned int outcome(const struct bigtcp_twin *t)
 {
-	int fd, err;
-
-	if (cannot_rewrite(l))
-		return refused(l, -EOPNOTSUPP);
-	/* No engine needed to see these fail. */
-	if (!l->attr.insns || !l->attr.insn_cnt || l->attr.insn_cnt > INSNS_MAX)
-		return load_original(l);
-	err = create_maps(&l->twin);
-	if (!err)
-		err = make_twin(l, l->opts.direct, l->opts.clamp);
-	if (err == -ENOTSUP || err == -EINVAL)
-		return refused_by_engine(l, err);
-	if (err) {
-		l->rep->status = BT_TWIN_SYSTEM;
-		system_text(l->rep, " as a twin", err);
-		return without_twin(l, err);
-	}
-	fd = attempt(l, &l->twin.twin, LOG_CALLER);
-	if (fd < 0)
-		fd = other_forms(l, fd);
-	if (fd >= 0) {
-		l->rep->status = BT_TWIN_MADE;
-		l->rep->insns_after = l->twin.twin.insn_cnt;
-		return fd;
-	}
-	if (!system_error(fd))
-		return after_verifier(l, fd);
-	l->rep->status = BT_TWIN_SYSTEM;
-	system_text(l->rep, " as a twin", fd);
-	return without_twin(l, fd);
+	return 1u << (t->direct | (t->clamped_sites != 0) << 1 | t->by_address << 2);
 }
 
-static int load_unchanged(struct load *l)
+static int load_unchanged(struct bt_load *l, const char *why)
 {
-	int fd = sys_prog_load(&l->attr, l->size);
+	int fd = bt_load_call(&l->attr, l->size);
 
 	l->rep->status = BT_TWIN_NOT_NEEDED;
 	if (l->size >= ATTR_LOG_TRUE_SIZE + sizeof(__u32))
 		memcpy(&l->rep->log_true_size, l->raw + ATTR_LOG_TRUE_SIZE, sizeof(__u32));
-	snprintf(l->rep->text, sizeof(l->rep->text),
-		 "not a tc program: no twin is needed or made for this type");
+	bt_say_not_needed(l->rep, why);
 	return fd;
+}
+
+/*
+ * Loads the first form that the engine makes and the verifier takes; the engine's answer to forms[0] is @first.
+ * Else the error of that form: the engine's, or the verifier's with l->twin as it refused it.
+ */
+static int load_a_form(struct bt_load *l, int first)
+{
+	bool engine = first;
+	struct bigtcp_twin_reason why;
+	unsigned int tried = 0, n;
+	int err;
+
+	if (!engine) {
+		tried = outcome(&l->twin.twin);
+		first = bt_load_try(l, &l->twin.twin, BT_LOG_CALLER);
+	}
+	for (n = 1, err = first; n < FORM_CNT && err < 0 && !hopeless(err); n++) {
+		/* What the engine refuses it refuses in all forms that move headers. */
+		if ((engine && !forms[n].by_address) || make_twin(l, &forms[n], &why) ||
+		    tried & outcome(&l->twin.twin))
+			continue;
+		tried |= outcome(&l->twin.twin);
+		err = bt_load_try(l, &l->twin.twin, BT_LOG_CALLER);
+	}
+	if (err >= 0 || bt_load_system_error(err))
+		return err;
+	if (!engine && n > 1 && make_twin(l, &forms[0], &why))
+		return -ENOMEM;
+	return first;
+}
+
+/* A twin that changes nothing would only be slower. */
+static bool same_as_original(const struct bt_load *l)
+{
+	return (l->sees == BPF_PROG_TYPE_CGROUP_SKB || l->sees == BPF_PROG_TYPE_SOCKET_FILTER) &&
+	       !l->twin.twin.moved_sites;
+}
+
+static int load_twin(struct bt_load *l)
+{
+	int fd, engine = 0;
+
+	if (is_signed(l))
+		return refused_signed(l);
+	/* No engine needed to see these fail. */
+	if (!l->attr.insns || !l->attr.insn_cnt || l->attr.insn_cnt > INSNS_MAX)
+		return load_original(l);
+	fd = create_maps(&l->twin);
+	if (!fd) {
+		engine = make_twin(l, &forms[0], &l->rep->reason);
+		if (!engine && same_as_original(l))
+			return load_unchanged(l, "nothing in it depends on where headers are");
+		fd = load_a_form(l, engine);
+	}
+	if (fd >= 0) {
+		l->rep->status = BT_TWIN_MADE;
+		l->rep->by_address = l->twin.twin.by_address;
+		l->rep->insns_after = l->twin.twin.insn_cnt;
+		return fd;
+	}
+	if (engine == -ENOTSUP || engine == -EINVAL)
+		return refused_by_engine(l, engine);
+	if (!bt_load_system_error(fd))
+		return after_verifier(l, fd);
+	l->rep->status = BT_TWIN_SYSTEM;
+	bt_say_system(l->rep, " as a twin", fd);
+	return without_twin(l, fd);
+}
+
+/* A twin, if jumbo packets can reach the program. */
+static int load(struct bt_load *l)
+{
+	const char *unaffected;
+
+	l->sees = bt_twin_type_of(l->attr.prog_type, (int)l->attr.attach_prog_fd);
+	unaffected = bt_twin_type(l->sees)->unaffected;
+	/* Offloaded, or bound to the device (BPF_F_XDP_DEV_BOUND_ONLY, 6.3): the kernel attaches it in
+	 * the card or the driver alone.
+	 */
+	if (l->attr.prog_ifindex)
+		unaffected = "it is loaded for a network card or its driver, which never see a "
+			     "jumbo packet";
+	return unaffected ? load_unchanged(l, unaffected) : load_twin(l);
 }
 
 void bt_twin_kept_free(struct bt_twin_kept *keep)
@@ -502,7 +353,7 @@ void bt_twin_kept_free(struct bt_twin_kept *keep)
 	*keep = (struct bt_twin_kept){ .state_fd = -1, .buf_fd = -1 };
 }
 
-static int start(struct load *l, const union bpf_attr *attr)
+static int start(struct bt_load *l, const union bpf_attr *attr)
 {
 	struct bt_twin_report *rep = l->rep;
 
@@ -522,7 +373,7 @@ static int start(struct load *l, const union bpf_attr *attr)
 
 int bt_plain_prog_load(const union bpf_attr *attr, __u32 attr_size, struct bt_twin_report *rep)
 {
-	struct load l = { .size = attr_size, .rep = rep };
+	struct bt_load l = { .size = attr_size, .rep = rep };
 	__u64 t0 = now_ns();
 	int fd;
 
@@ -536,20 +387,14 @@ int bt_plain_prog_load(const union bpf_attr *attr, __u32 attr_size, struct bt_tw
 	return fd;
 }
 
-static bool is_tc(const struct load *l)
-{
-	return l->attr.prog_type == BPF_PROG_TYPE_SCHED_CLS ||
-	       l->attr.prog_type == BPF_PROG_TYPE_SCHED_ACT;
-}
-
 int bt_twin_prog_load_keep(const union bpf_attr *attr, __u32 attr_size,
 			   enum bt_refused_policy policy, const struct bigtcp_twin_opts *opts,
 			   struct bt_twin_report *rep, struct bt_twin_kept *keep)
 {
-	struct load l = { .size = attr_size,
-			  .policy = policy,
-			  .rep = rep,
-			  .twin = { .state_fd = -1, .buf_fd = -1 } };
+	struct bt_load l = { .size = attr_size,
+			     .policy = policy,
+			     .rep = rep,
+			     .twin = { .state_fd = -1, .buf_fd = -1 } };
 	__u64 t0 = now_ns();
 	int fd;
 
@@ -560,8 +405,7 @@ int bt_twin_prog_load_keep(const union bpf_attr *attr, __u32 attr_size,
 		       opts->sz && opts->sz < sizeof(l.opts) ? opts->sz : sizeof(l.opts));
 	fd = start(&l, attr);
 	if (!fd)
-		fd = is_tc(&l) ? load_twin(&l) : load_unchanged(&l);
-
+		fd = load(&l);
 	rep->err = fd < 0 ? fd : 0;
 	rep->ns = now_ns() - t0;
 	if (fd >= 0 && rep->status == BT_TWIN_MADE && keep)

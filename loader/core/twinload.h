@@ -33,6 +33,7 @@ struct bt_twin_report {
 	char text[768]; /* one sentence for the user, whatever the status but MADE */
 	char log[2048]; /* the last lines of the verifier's log, refusals only */
 	__u32 insns_before, insns_after;
+	bool by_address; /* BT_TWIN_MADE: it changes offsets and moves nothing */
 	__u64 ns; /* spent making and loading the twin */
 	int err; /* -errno of the load when nothing was loaded */
 	/* What the kernel put into attr.log_true_size (6.4+) in the last attempt that used the
@@ -42,6 +43,8 @@ struct bt_twin_report {
 };
 
 const char *bt_twin_status_name(enum bt_twin_status s); /* "twin", "not-needed", ... */
+/* "moves headers", "by addressing"; NULL: no twin. */
+const char *bt_twin_form_name(const struct bt_twin_report *rep);
 
 /*
  * BPF_PROG_LOAD with rewriting. @attr is complete, with pointers into this process and this
@@ -91,7 +94,7 @@ struct bt_object_opts {
 	void *prepare_arg;
 	bool no_pins; /* a dry run: maps that ask to be pinned by name are not */
 	enum bt_refused_policy policy;
-	struct bigtcp_twin_opts twin; /* any_len, max_payload_len, direct: others are filled in */
+	struct bigtcp_twin_opts twin; /* fds and callbacks are filled in */
 };
 
 struct bt_object; /* an opened and loaded object, owns the bpf_object */

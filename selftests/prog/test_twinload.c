@@ -23,6 +23,7 @@
 #define EXIT()		  INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
 static const struct bpf_insn good[] = { MOV_IMM(0, 0), EXIT() };
+static const struct bpf_insn one[] = { MOV_IMM(0, 1), EXIT() };
 /* The packet without a look at its end. */
 static const struct bpf_insn unsafe[] = { LOAD(BPF_W, 1, 1, 76), LOAD(BPF_B, 0, 1, 0), EXIT() };
 /* bpf_skb_adjust_room, of which there is no twin. */
@@ -110,15 +111,47 @@ Test(twinload, a_twin_has_its_maps)
 
 Test(twinload, other_types_are_left_alone)
 {
+	struct call *c __free = CALL_OF(one);
+	struct bt_twin_report rep;
+	int fd __close = -1;
+
+	c->attr.prog_type = BPF_PROG_TYPE_SK_LOOKUP;
+	c->attr.expected_attach_type = BPF_SK_LOOKUP;
+	fd = load(c, BT_REFUSED_FAIL, &rep);
+	cr_assert_geq(fd, 3);
+	cr_assert_eq(rep.status, BT_TWIN_NOT_NEEDED);
+	cr_assert_not_null(strstr(rep.text, "(sk_lookup) needs no twin: it sees"));
+	cr_assert_null(bt_twin_form_name(&rep));
+	cr_assert_not(uses_map(fd, BIGTCP_TWIN_STATE_NAME));
+}
+
+Test(twinload, an_xdp_program_has_a_twin)
+{
 	struct call *c __free = CALL_OF(good);
 	struct bt_twin_report rep;
 	int fd __close = -1;
 
 	c->attr.prog_type = BPF_PROG_TYPE_XDP;
 	fd = load(c, BT_REFUSED_FAIL, &rep);
+	cr_assert_geq(fd, 3, "%s", rep.text);
+	cr_assert_eq(rep.status, BT_TWIN_MADE);
+	cr_assert_str_eq(bt_twin_form_name(&rep), "moves headers");
+	cr_assert(uses_map(fd, BIGTCP_TWIN_STATE_NAME));
+}
+
+/* Headers that packets in a type without a twin have: said, not passed over. */
+Test(twinload, a_type_that_sees_packets_is_refused)
+{
+	struct call *c __free = CALL_OF(good);
+	struct bt_twin_report rep;
+	int fd __close = -1;
+
+	c->attr.prog_type = BPF_PROG_TYPE_LWT_IN;
+	cr_assert_eq(load(c, BT_REFUSED_FAIL, &rep), -ENOTSUP);
+	cr_assert_eq(rep.status, BT_TWIN_REFUSED);
+	cr_assert_eq(rep.reason.why, BIGTCP_TWIN_PROG_TYPE);
+	fd = load(c, BT_REFUSED_PLAIN, &rep);
 	cr_assert_geq(fd, 3);
-	cr_assert_eq(rep.status, BT_TWIN_NOT_NEEDED);
-	cr_assert_not(uses_map(fd, BIGTCP_TWIN_STATE_NAME));
 }
 
 Test(twinload, refused_by_the_engine)
