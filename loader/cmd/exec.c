@@ -42,7 +42,7 @@ static int parse(int argc, char **argv, const struct bt_cmd *cmd, struct bt_supe
 			o->report = optarg;
 			break;
 		default:
-			if (!twin_opt(&o->twin, c))
+			if (twin_opt(&o->twin, c, optarg))
 				return BT_EXIT_USAGE;
 		}
 	}
@@ -68,7 +68,7 @@ int cmd_exec(int argc, char **argv)
 		return err;
 	argv += optind;
 	if (bt_global.dry_run) {
-		bt_note("would run '%s' and make twins of the tc programs it loads", argv[0]);
+		bt_note("would run '%s' and make twins of the programs it loads", argv[0]);
 		return BT_EXIT_OK;
 	}
 	err = bt_supervise_start(&o);

@@ -25,7 +25,7 @@ int loading_opt(struct loading *l, int c)
 		l->opts.policy = strcmp(optarg, "fail") ? BT_REFUSED_PLAIN : BT_REFUSED_FAIL;
 		return 0;
 	default:
-		return twin_opt(&l->opts.twin, c) ? 0 : BT_EXIT_USAGE;
+		return twin_opt(&l->opts.twin, c, optarg);
 	}
 }
 
