@@ -150,7 +150,10 @@ struct bigtcp_twin {
 	void *core_relos;
 	__u32 core_relo_cnt;
 	__u32 cloned_subprogs; /* subprograms of which the twin has its own copy */
-	__u32 moved_sites; /* instructions changed */
+	/* Instructions changed, but for exits; 0: the program has nothing to do with the packet's headers, and needs
+	 * no twin.
+	 */
+	__u32 moved_sites;
 	__u32 clamped_sites; /* packet pointers whose offset is bounded, see opts.clamp */
 	bool direct; /* writes packets directly, so the kernel unclones skbs first */
 	bool by_address; /* changes offsets, moves nothing */

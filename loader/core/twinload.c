@@ -290,10 +290,13 @@ static int load_a_form(struct bt_load *l, int first)
 	return first;
 }
 
-/* A twin that changes nothing would only be slower. */
+/*
+ * A twin that changes nothing would only be slower; and a dispatcher (libxdp's, say) must not be one, for the
+ * programs that are put into it want the packet as it is. tc: a twin all the same, for its counters.
+ */
 static bool same_as_original(const struct bt_load *l)
 {
-	return (l->sees == BPF_PROG_TYPE_CGROUP_SKB || l->sees == BPF_PROG_TYPE_SOCKET_FILTER) &&
+	return l->sees != BPF_PROG_TYPE_SCHED_CLS && l->sees != BPF_PROG_TYPE_SCHED_ACT &&
 	       !l->twin.twin.moved_sites;
 }
 

@@ -472,7 +472,7 @@ int plan_make(struct prog *p, const struct flow *f, const struct bigtcp_twin_opt
 	}
 	pl->direct = opts->direct || f->pkt_write || p->hook->xdp;
 	for (n = 0; n < p->cnt; n++) {
-		pl->sites += !!pl->act[n];
+		pl->sites += pl->act[n] && pl->act[n] != ACT_EXIT;
 		pl->clamped += pl->act[n] == ACT_CLAMP;
 		pl->rejoins |= pl->act[n] == ACT_REJOIN;
 		pl->direct |= pl->act[n] == ACT_AROUND || pl->act[n] == ACT_REJOIN;

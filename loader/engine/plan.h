@@ -42,7 +42,7 @@ struct plan {
 	bool cuts; /* may make the packet shorter: bpf_skb_change_tail(), bpf_xdp_adjust_tail() */
 	bool heads; /* may change the link header: bpf_xdp_adjust_head() */
 	bool rejoins; /* ACT_REJOIN occurs: main may end with a packet that is not moved */
-	__u32 sites; /* instructions with an act */
+	__u32 sites; /* instructions with an act, but for ACT_EXIT */
 	__u32 clamped; /* ACT_CLAMP among them */
 	__s32 dynptr_size, dynptr_adjust; /* kfunc ids, if ACT_DYNPTR occurs */
 };

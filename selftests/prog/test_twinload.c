@@ -24,6 +24,8 @@
 
 static const struct bpf_insn good[] = { MOV_IMM(0, 0), EXIT() };
 static const struct bpf_insn one[] = { MOV_IMM(0, 1), EXIT() };
+static const struct bpf_insn reads_data[] = { LOAD(BPF_W, 0, 1, 0), LOAD(BPF_W, 1, 1, 4),
+					      MOV_IMM(0, 2), EXIT() };
 /* The packet without a look at its end. */
 static const struct bpf_insn unsafe[] = { LOAD(BPF_W, 1, 1, 76), LOAD(BPF_B, 0, 1, 0), EXIT() };
 /* bpf_skb_adjust_room, of which there is no twin. */
@@ -127,7 +129,7 @@ Test(twinload, other_types_are_left_alone)
 
 Test(twinload, an_xdp_program_has_a_twin)
 {
-	struct call *c __free = CALL_OF(good);
+	struct call *c __free = CALL_OF(reads_data);
 	struct bt_twin_report rep;
 	int fd __close = -1;
 
@@ -137,6 +139,20 @@ Test(twinload, an_xdp_program_has_a_twin)
 	cr_assert_eq(rep.status, BT_TWIN_MADE);
 	cr_assert_str_eq(bt_twin_form_name(&rep), "moves headers");
 	cr_assert(uses_map(fd, BIGTCP_TWIN_STATE_NAME));
+}
+
+/* A dispatcher, say: the programs that are put into it want the packet as it is. */
+Test(twinload, an_xdp_program_without_packet_access_is_left_alone)
+{
+	struct call *c __free = CALL_OF(good);
+	struct bt_twin_report rep;
+	int fd __close = -1;
+
+	c->attr.prog_type = BPF_PROG_TYPE_XDP;
+	fd = load(c, BT_REFUSED_FAIL, &rep);
+	cr_assert_geq(fd, 3, "%s", rep.text);
+	cr_assert_eq(rep.status, BT_TWIN_NOT_NEEDED);
+	cr_assert_not(uses_map(fd, BIGTCP_TWIN_STATE_NAME));
 }
 
 /* Headers that packets in a type without a twin have: said, not passed over. */
