@@ -38,8 +38,6 @@ static bool without_twin(const struct bt_twin_report *rep)
 /* The keys are those of the records that `bigtcp exec --report` writes. */
 static void print_json(const struct bt_twin_report *rep)
 {
-	bool missing = without_twin(rep);
-
 	bt_obj_open(NULL);
 	bt_print_str("prog_name", NULL, rep->prog_name);
 	bt_print_str("type", NULL, libbpf_bpf_prog_type_str(rep->prog_type));
@@ -49,7 +47,7 @@ static void print_json(const struct bt_twin_report *rep)
 	bt_print_uint("errno", NULL, -rep->err);
 	bt_print_str("why", NULL,
 		     rep->status == BT_TWIN_REFUSED ? bigtcp_twin_why_name(rep->reason.why) : NULL);
-	bt_print_str("reason", NULL, missing ? rep->text : NULL);
+	bt_print_str("reason", NULL, rep->text[0] ? rep->text : NULL);
 	bt_print_str("source", NULL, rep->source[0] ? rep->source : NULL);
 	bt_print_str("log", NULL, rep->log[0] ? rep->log : NULL);
 	bt_print_uint("insns", NULL, rep->insns_before);
@@ -77,6 +75,8 @@ static void print_text(const struct bt_twin_report *rep)
 	if (rep->status == BT_TWIN_MADE)
 		bt_text("%s: twin (%s), %u instructions became %u\n", rep->prog_name,
 			bt_twin_form_name(rep), rep->insns_before, rep->insns_after);
+	else if (!rep->err && rep->status == BT_TWIN_NOT_NEEDED)
+		bt_text("%s: loaded unchanged: %s\n", rep->prog_name, rep->text);
 	else if (!rep->err)
 		bt_text("%s: loaded unchanged (%s)\n", rep->prog_name, status);
 	if (!rep->err && without_twin(rep))
