@@ -499,9 +499,7 @@ Test(refused, bad_input)
 Test(refused, options_of_another_version)
 {
 	const struct bpf_insn prog[] = { MOV64_IMM(0, 0), EXIT() };
-	struct bigtcp_twin_prog p = { .type = BPF_PROG_TYPE_KPROBE,
-				      .insns = prog,
-				      .insn_cnt = 2 };
+	struct bigtcp_twin_prog p = { .type = BPF_PROG_TYPE_KPROBE, .insns = prog, .insn_cnt = 2 };
 	struct bigtcp_twin_opts o = { .sz = sizeof(o) };
 	struct bigtcp_twin_reason why;
 	struct bigtcp_twin t;
