@@ -31,6 +31,7 @@ struct work {
 struct run {
 	struct prog *p;
 	const struct bigtcp_twin_opts *opts;
+	const struct form *form;
 	struct flow *f;
 	struct bigtcp_twin_reason *why;
 	__u8 *leader;
@@ -251,6 +252,7 @@ static int step_call(struct run *r, __u32 inst, __u32 at, struct state *st)
 	err = call_effect(r->opts, i, at, &row, r->why);
 	if (err)
 		return err;
+	step_helper_writes(st);
 	if (row->effect == EFF_CALLBACK) {
 		err = step_callback(r, inst, at, st, row);
 		if (err)
@@ -316,6 +318,8 @@ static int run_block(struct run *r, __u32 inst, __u32 at, bool record)
 	struct step s = { .p = r->p,
 			  .opts = r->opts,
 			  .base = record ? r->f->base : NULL,
+			  .acc = record ? r->f->acc : NULL,
+			  .form = r->form,
 			  .pkt_write = &r->f->pkt_write };
 	__cleanup(cleanup_free) struct state *st = calloc(1, state_size(in->depth));
 	__s32 k = inst, d;
@@ -443,8 +447,8 @@ static void run_free(struct run *r)
 	free(r);
 }
 
-int flow_run(struct prog *p, const struct bigtcp_twin_opts *opts, struct flow *f,
-	     struct bigtcp_twin_reason *why)
+int flow_run(struct prog *p, const struct bigtcp_twin_opts *opts, const struct form *form,
+	     struct flow *f, struct bigtcp_twin_reason *why)
 {
 	struct run *r = calloc(1, sizeof(*r));
 	int err = -ENOMEM;
@@ -455,11 +459,13 @@ int flow_run(struct prog *p, const struct bigtcp_twin_opts *opts, struct flow *f
 	r->p = p;
 	r->opts = opts;
 	r->f = f;
+	r->form = form;
 	r->why = why;
 	r->leader = calloc(p->cnt + 1, 1);
 	f->base = calloc(p->cnt, 1);
 	f->site_of = calloc(p->cnt, sizeof(*f->site_of));
-	if (r->leader && f->base && f->site_of)
+	f->acc = form ? calloc(p->cnt, sizeof(*f->acc)) : NULL;
+	if (r->leader && f->base && f->site_of && (f->acc || !form))
 		err = alloc_sites(p, f);
 	if (!err) {
 		find_leaders(r);
@@ -474,6 +480,7 @@ int flow_run(struct prog *p, const struct bigtcp_twin_opts *opts, struct flow *f
 void flow_free(struct flow *f)
 {
 	free(f->base);
+	free(f->acc);
 	free(f->site_of);
 	free(f->sites);
 	memset(f, 0, sizeof(*f));

@@ -10,18 +10,21 @@
 #ifndef ENGINE_FLOW_H
 #define ENGINE_FLOW_H
 
+#include "engine/form.h"
 #include "engine/prog.h"
 
 enum val_type {
 	V_NONE = 0, /* never written, or clobbered by a call */
 	V_SCALAR,
 	V_CONST, /* .c */
+	V_RANGE,
+	V_BITS, /* see scalar.c */
 	V_CTX, /* the context; .may: a scalar on some path */
 	V_CTX_MOVED, /* the context plus something: no kernel lets it be dereferenced */
 	V_STK, /* frame .frame, byte .off (negative) */
 	V_STK_VAR, /* some stack slot, offset computed at run time: holds scalars only */
 	V_STK_ANY, /* one of several known slots */
-	V_PKT, /* from ctx->data */
+	V_PKT, /* ctx->data + .off; .var: enum pkt_var */
 	V_META, /* from ctx->data_meta */
 	V_END, /* ctx->data_end */
 	V_MAP, /* map pointer, LD_IMM64 at instruction .c */
@@ -31,11 +34,22 @@ enum val_type {
 	V_MIX, /* the context or another pointer: cannot tell */
 };
 
+/* How far the offset of a packet pointer is known. */
+enum pkt_var {
+	PKT_EXACT = 0, /* .off */
+	PKT_FROM, /* .off or more */
+	/* The same, but since the sum of what was added may not be negative: the verifier refuses an access
+	 * to such a packet pointer. What is added further on does not raise .off.
+	 */
+	PKT_FROM_SUM,
+	PKT_ANY,
+};
+
 struct val {
 	__u8 t; /* enum val_type */
 	__u8 frame;
 	__u8 may;
-	__u8 pad;
+	__u8 var; /* V_PKT: enum pkt_var; others: may be a packet pointer or the packet's end on some path */
 	__s32 off;
 	__u64 c;
 };
@@ -62,6 +76,20 @@ struct val {
 #define BASE_META_MIX	4
 #define BASE_OTHER_JUMP 8
 
+/* What an instruction was seen to do to the packet, for one form (form.h); OR over all paths. */
+#define ACC_OTHER   1 /* to something else */
+#define ACC_LOW	    2 /* at an offset that is the same in the packet */
+#define ACC_HIGH    4 /* at one that is form->shift further on */
+#define ACC_PATCH   8 /* at .off, a load of bytes that the view has otherwise */
+#define ACC_BAD	    16 /* cannot tell, or a part of it is further on, or a store to known bytes */
+#define ACC_PKT_END 32 /* a packet pointer against the packet's end, or minus that */
+#define ACC_END_PKT 64 /* the other way round */
+
+struct acc {
+	__u8 bits;
+	__s32 off;
+};
+
 /* A call or an exit: values joined over all paths and call chains. */
 struct site {
 	__u32 insn;
@@ -77,11 +105,13 @@ struct flow {
 	struct site *sites;
 	__u32 nsites;
 	bool pkt_write; /* writes packets directly */
+	struct acc *acc; /* by instruction; NULL without a form */
 };
 
 /* Runs to the fixed point and fills p->subs[].depth too. -ENOTSUP, -EINVAL with a reason, -ENOMEM. */
-int flow_run(struct prog *p, const struct bigtcp_twin_opts *opts, struct flow *f,
-	     struct bigtcp_twin_reason *why);
+/* @form: what packets are assumed to be; what they then can't reach is not followed. NULL: any. */
+int flow_run(struct prog *p, const struct bigtcp_twin_opts *opts, const struct form *form,
+	     struct flow *f, struct bigtcp_twin_reason *why);
 void flow_free(struct flow *f);
 const struct site *flow_site(const struct flow *f, __u32 insn);
 
@@ -100,6 +130,8 @@ struct step {
 	const struct bigtcp_twin_opts *opts;
 	__u16 frame_sub[8]; /* subprogram of each frame of the chain */
 	__u8 *base; /* NULL: do not record */
+	struct acc *acc; /* the same */
+	const struct form *form; /* or NULL */
 	bool *pkt_write;
 };
 
@@ -109,7 +141,11 @@ void step_insn(struct step *s, struct state *st, __u32 at);
 #define JUMP_FALL 1
 #define JUMP_TAKE 2
 unsigned int step_jump(struct step *s, const struct state *st, __u32 at);
+/* Pointer + amount, or - amount. */
+struct val ptr_add(struct val p, const struct val *amount, bool sub);
 /* Clobbers what a call clobbers. */
 void step_clobber(struct state *st);
+/* What a helper may write through the arguments it gets: numbers on the stack. */
+void step_helper_writes(struct state *st);
 
 #endif

@@ -37,7 +37,7 @@ static __u32 place_twin(const struct rewrite *w, __u32 insn)
 
 static bool in_clone(const struct rewrite *w, __u32 insn)
 {
-	return w->p->subs[w->p->sub_of[insn]].clone;
+	return w->pl->clone[w->p->sub_of[insn]];
 }
 
 static int bad_info(struct bigtcp_twin_reason *why, __u32 at, const char *what)
@@ -112,7 +112,7 @@ static int make_line_info(const struct rewrite *w, const struct bigtcp_twin_prog
 	for (n = 1; n < w->p->nsubs; n++)
 		put_lines(w, in, out, &w->p->subs[n], false);
 	for (n = 1; n < w->p->nsubs; n++)
-		if (w->p->subs[n].clone)
+		if (w->pl->clone[n])
 			put_lines(w, in, out, &w->p->subs[n], true);
 	return 0;
 }

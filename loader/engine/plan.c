@@ -349,28 +349,30 @@ static int plan_insns(struct planner *pr)
 }
 
 /* A function that changes, or that calls one that does, is copied. */
-static void plan_clones(struct planner *pr)
+void plan_clones(struct prog *p, struct plan *pl)
 {
-	struct prog *p = pr->p;
 	bool again = true;
 	__u32 n;
 
-	p->subs[0].clone = true;
+	pl->clone[0] = true;
 	for (n = 0; n < p->cnt; n++)
-		if (pr->pl->act[n])
-			p->subs[p->sub_of[n]].clone = true;
+		if (pl->act[n])
+			pl->clone[p->sub_of[n]] = true;
 	while (again) {
 		again = false;
 		for (n = 0; n < p->cnt; n++) {
-			struct subprog *s = &p->subs[p->sub_of[n]], *t;
-			bool call = insn_is_subcall(&p->insns[n]);
+			bool call = insn_is_subcall(&p->insns[n]), *clone;
+			struct subprog *s = &p->subs[p->sub_of[n]];
+			int t;
 
 			if (p->second[n] || (!call && !insn_is_func_ref(&p->insns[n])))
 				continue;
-			t = &p->subs[prog_sub_at(p, insn_target(p, n))];
-			again |= (t->clone && !s->clone) || (call && t->tail_call && !s->tail_call);
-			s->clone |= t->clone;
-			s->tail_call |= call && t->tail_call;
+			t = prog_sub_at(p, insn_target(p, n));
+			clone = &pl->clone[p->sub_of[n]];
+			again |= (pl->clone[t] && !*clone) ||
+				 (call && p->subs[t].tail_call && !s->tail_call);
+			*clone |= pl->clone[t];
+			s->tail_call |= call && p->subs[t].tail_call;
 		}
 	}
 }
@@ -462,7 +464,7 @@ int plan_make(struct prog *p, const struct flow *f, const struct bigtcp_twin_opt
 		return -ENOMEM;
 	err = plan_insns(&pr);
 	if (!err) {
-		plan_clones(&pr);
+		plan_clones(p, pl);
 		plan_rejoins(&pr);
 		err = plan_homes(&pr);
 	}

@@ -37,6 +37,7 @@ struct home {
 
 struct plan {
 	__u8 *act; /* by instruction: enum act */
+	bool clone[PROG_MAX_SUBS]; /* the twin has its own copy of the subprogram */
 	struct home home[PROG_MAX_SUBS];
 	bool direct;
 	bool cuts; /* may make the packet shorter: bpf_skb_change_tail(), bpf_xdp_adjust_tail() */
@@ -50,6 +51,8 @@ struct plan {
 int plan_make(struct prog *p, const struct flow *f, const struct bigtcp_twin_opts *opts,
 	      struct plan *pl, struct bigtcp_twin_reason *why);
 void plan_free(struct plan *pl);
+/* Fills pl->clone from pl->act. */
+void plan_clones(struct prog *p, struct plan *pl);
 
 /* Where the context surely is at a call or exit: a register that survives calls, an own stack
  * slot, else the function's home. HOME_NONE: nowhere.

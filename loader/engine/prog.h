@@ -16,7 +16,6 @@
 struct subprog {
 	__u32 start, end; /* instructions [start, end) */
 	bool tail_call; /* makes a tail call, itself or through a callee */
-	bool clone; /* the twin has its own copy */
 	__u16 used_regs; /* bit n: register n occurs in it */
 	__s32 depth; /* bytes of stack used, multiple of 8 */
 };

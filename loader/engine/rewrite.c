@@ -6,7 +6,7 @@ static __u32 callee_label(struct rewrite *w, __u32 at)
 {
 	__u32 t = insn_target(w->p, at);
 
-	return w->p->subs[w->p->sub_of[t]].clone ? label_twin(w, t) : label_plain(t);
+	return w->pl->clone[w->p->sub_of[t]] ? label_twin(w, t) : label_plain(t);
 }
 
 void write_plain_sub(struct rewrite *w, const struct subprog *s)
@@ -60,7 +60,7 @@ int rewrite_all(struct rewrite *w)
 	for (n = 1; n < w->p->nsubs; n++)
 		write_plain_sub(w, &w->p->subs[n]);
 	for (n = 1; n < w->p->nsubs; n++)
-		if (w->p->subs[n].clone)
+		if (w->pl->clone[n])
 			write_twin_sub(w, &w->p->subs[n]);
 	return buf_link(&w->b);
 }

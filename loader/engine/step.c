@@ -3,28 +3,13 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "engine/flow.h"
+#include "engine/access.h"
 #include "engine/insn.h"
+#include "engine/scalar.h"
 
 static struct val val(enum val_type t)
 {
 	return (struct val){ .t = t };
-}
-
-static struct val val_const(__u64 c)
-{
-	return (struct val){ .t = V_CONST, .c = c };
-}
-
-bool val_eq(const struct val *a, const struct val *b)
-{
-	return a->t == b->t && a->frame == b->frame && a->may == b->may && a->off == b->off &&
-	       a->c == b->c;
-}
-
-static bool is_scalar(struct val v)
-{
-	return v.t == V_NONE || v.t == V_SCALAR || v.t == V_CONST;
 }
 
 static bool is_stack(struct val v)
@@ -32,38 +17,9 @@ static bool is_stack(struct val v)
 	return v.t == V_STK || v.t == V_STK_ANY || v.t == V_STK_VAR;
 }
 
-struct val val_join(struct val a, struct val b)
+static struct val val_const(__u64 c)
 {
-	bool may = a.may || b.may;
-
-	a.may = b.may = may;
-	if (val_eq(&a, &b))
-		return a;
-	if (is_scalar(a) && is_scalar(b)) {
-		/* A register that is clobbered on one path is not read after the join. */
-		struct val v = a.t == V_NONE ? b : a;
-
-		v.may = 1;
-		return a.t == V_NONE || b.t == V_NONE ? v : val(V_SCALAR);
-	}
-	if (is_scalar(a) || is_scalar(b)) {
-		struct val p = is_scalar(a) ? b : a;
-
-		if (p.t == V_FUNC || p.t == V_MAP)
-			return val(V_OTHER);
-		p.may = 1;
-		return p;
-	}
-	if (a.t == V_CTX || b.t == V_CTX || a.t == V_MIX || b.t == V_MIX || a.t == V_CTX_MOVED ||
-	    b.t == V_CTX_MOVED)
-		return val(V_MIX);
-	if (a.t == V_META || b.t == V_META)
-		return val(a.t == b.t ? V_META : V_MIX);
-	if (is_stack(a) || is_stack(b))
-		return val(a.t == V_STK_VAR && b.t == V_STK_VAR ? V_STK_VAR : V_STK_ANY);
-	if (a.t == V_PKT && b.t == V_PKT)
-		return val(V_PKT);
-	return val(V_OTHER);
+	return (struct val){ .t = V_CONST, .c = c };
 }
 
 static void note_depth(struct step *s, struct val v, __s32 off)
@@ -79,86 +35,20 @@ static void note_depth(struct step *s, struct val v, __s32 off)
 		sub->depth = at;
 }
 
-/* ptr + known or unknown amount */
-static struct val ptr_add(struct val p, const struct val *amount, bool sub)
-{
-	if (amount->t == V_CONST) {
-		__s64 c = sub ? -(__s64)amount->c : (__s64)amount->c;
-
-		if (!c)
-			return p;
-		if ((p.t == V_STK && c > -4096 && c < 4096) ||
-		    (p.t == V_MAP_VALUE && c > -(1 << 24) && c < 1 << 24)) {
-			p.off += c;
-			return p;
-		}
-	}
-	switch (p.t) {
-	case V_CTX:
-	case V_CTX_MOVED:
-		return val(V_CTX_MOVED);
-	case V_STK:
-	case V_STK_VAR:
-		return val(V_STK_VAR);
-	case V_MAP:
-	case V_MAP_VALUE:
-	case V_FUNC:
-		return val(V_OTHER);
-	default:
-		return p;
-	}
-}
-
-static struct val fold(__u8 op, __u64 a, __u64 b, bool wide)
-{
-	__u8 mask = wide ? 63 : 31;
-	__u64 r;
-
-	switch (op) {
-	case BPF_ADD:
-		r = a + b;
-		break;
-	case BPF_SUB:
-		r = a - b;
-		break;
-	case BPF_AND:
-		r = a & b;
-		break;
-	case BPF_OR:
-		r = a | b;
-		break;
-	case BPF_XOR:
-		r = a ^ b;
-		break;
-	case BPF_MUL:
-		r = a * b;
-		break;
-	case BPF_LSH:
-		r = a << (b & mask);
-		break;
-	case BPF_RSH:
-		r = (wide ? a : (__u32)a) >> (b & mask);
-		break;
-	default:
-		return val(V_SCALAR);
-	}
-	return val_const(wide ? r : (__u32)r);
-}
-
 static struct val step_mov(const struct bpf_insn *i, struct val src, bool wide)
 {
 	if (i->off) /* movsx, or a cast between address spaces */
 		return val(i->off == 1 ? V_OTHER : V_SCALAR);
 	if (wide)
 		return src;
-	return src.t == V_CONST ? val_const((__u32)src.c) : val(V_SCALAR);
+	return scalar_is(src) && src.t != V_NONE ? scalar_low32(src) : val(V_SCALAR);
 }
 
 /* Is this the addition of a computed offset to a packet pointer? */
 static void note_sum(struct step *s, __u32 at, const struct val *d, const struct val *src)
 {
-	bool amount_d = is_scalar(*d) || d->t == V_OTHER;
-	bool amount_s = is_scalar(*src) || src->t == V_OTHER;
+	bool amount_d = scalar_is(*d) || d->t == V_OTHER;
+	bool amount_s = scalar_is(*src) || src->t == V_OTHER;
 
 	if (!s->base)
 		return;
@@ -180,25 +70,27 @@ static void step_alu(struct step *s, struct state *st, __u32 at)
 	src = BPF_SRC(i->code) == BPF_X ? st->reg[i->src_reg] : val_const((__s64)i->imm);
 	if (i->code == (BPF_ALU64 | BPF_ADD | BPF_X))
 		note_sum(s, at, d, &src);
-	if (s->base && op == BPF_SUB && (d->t == V_META) != (src.t == V_META) && !is_scalar(*d) &&
-	    !is_scalar(src))
+	if (wide && op == BPF_SUB)
+		note_end(s, at, d, &src);
+	if (s->base && op == BPF_SUB && (d->t == V_META) != (src.t == V_META) && !scalar_is(*d) &&
+	    !scalar_is(src))
 		s->base[at] |= BASE_META_DIFF;
 	if (op == BPF_MOV) {
 		out = step_mov(i, src, wide);
-	} else if (op == BPF_END || op == BPF_NEG) {
+	} else if (op == BPF_END) {
+		out = scalar_swap(i->code, i->imm, *d);
+	} else if (op == BPF_NEG) {
 		out = val(V_SCALAR);
-	} else if (d->t == V_CONST && src.t == V_CONST) {
-		out = fold(op, d->c, src.c, wide);
+	} else if (scalar_is(*d) && scalar_is(src)) {
+		out = scalar_alu(op, wide, *d, src);
 	} else if (!wide || (op != BPF_ADD && op != BPF_SUB)) {
 		out = val(V_SCALAR);
-	} else if (!is_scalar(*d) && !is_scalar(src)) {
+	} else if (!scalar_is(*d) && !scalar_is(src)) {
 		/* pointer - pointer; V_OTHER may be a scalar */
 		out = src.t == V_OTHER			 ? ptr_add(*d, &src, false)
 		      : d->t == V_OTHER && op == BPF_ADD ? ptr_add(src, d, false)
 							 : val(V_SCALAR);
-	} else if (is_scalar(*d) && is_scalar(src)) {
-		out = val(V_SCALAR);
-	} else if (is_scalar(*d)) {
+	} else if (scalar_is(*d)) {
 		out = op == BPF_ADD ? ptr_add(src, d, false) : val(V_SCALAR);
 	} else {
 		out = ptr_add(*d, &src, op == BPF_SUB);
@@ -209,28 +101,30 @@ static void step_alu(struct step *s, struct state *st, __u32 at)
 
 static void note_base(struct step *s, __u32 at, struct val b, bool write)
 {
+	const struct bpf_insn *i = &s->p->insns[at];
 	__u8 bits = BASE_OTHER;
 
 	if (b.t == V_CTX)
 		bits = BASE_CTX;
 	else if (b.t == V_MIX || b.t == V_CTX_MOVED)
 		bits = BASE_CTX | BASE_OTHER;
-	else if (is_scalar(b))
+	else if (scalar_is(b))
 		bits = BASE_NONE;
 	if (!s->base)
 		return;
 	s->base[at] |= bits;
+	note_access(s, at, b, i->off, insn_size(i), write);
 	if (write && b.t == V_PKT)
 		*s->pkt_write = true;
 }
 
 /* What a load of @size bytes at stack byte @off of a known frame gives. */
-static struct val stack_load(const struct state *st, struct val b, __s32 off, bool dw)
+static struct val stack_load(const struct state *st, struct val b, __s32 off, __u32 size)
 {
 	__s64 at = (__s64)b.off + off;
 
-	if (!dw || at >= 0 || at < -512 || (at & 7) || b.frame > st->depth)
-		return val(V_SCALAR);
+	if (size != 8 || at >= 0 || at < -512 || (at & 7) || b.frame > st->depth)
+		return scalar_any(size);
 	return st->slot[b.frame][-at / 8 - 1];
 }
 
@@ -242,22 +136,28 @@ static struct val const_load(const struct step *s, struct val b, const struct bp
 
 	if (b.may || off < 0 || !s->opts->const_value ||
 	    s->opts->const_value(s->opts->arg, (int)b.c, off, insn_size(i), &v))
-		return val(BPF_SIZE(i->code) == BPF_DW ? V_OTHER : V_SCALAR);
+		return BPF_SIZE(i->code) == BPF_DW ? val(V_OTHER) : scalar_any(insn_size(i));
 	return val_const(v);
 }
 
-static struct val ctx_load(const struct hook *h, const struct bpf_insn *i)
+static struct val ctx_load(const struct step *s, const struct bpf_insn *i)
 {
+	const struct hook *h = s->p->hook;
+
 	if (BPF_SIZE(i->code) == BPF_DW)
 		return val(!h->xdp && i->off == offsetof(struct __sk_buff, tstamp) ? V_SCALAR
 										   : V_OTHER);
 	if (BPF_SIZE(i->code) != BPF_W)
-		return val(V_SCALAR);
+		return scalar_any(insn_size(i));
 	if (i->off == h->data)
 		return val(V_PKT);
 	if (i->off == h->data_meta)
 		return val(V_META);
-	return val(i->off == h->data_end ? V_END : V_SCALAR);
+	if (i->off == h->data_end)
+		return val(V_END);
+	if (s->form && i->off == h->protocol && form_protocol(s->form))
+		return val_const(form_protocol(s->form));
+	return scalar_any(4);
 }
 
 static struct val step_load(const struct step *s, const struct state *st, struct val b,
@@ -267,15 +167,16 @@ static struct val step_load(const struct step *s, const struct state *st, struct
 
 	switch (b.t) {
 	case V_CTX:
-		return ctx_load(s->p->hook, i);
+		return ctx_load(s, i);
 	case V_STK:
-		return stack_load(st, b, i->off, dw);
+		return stack_load(st, b, i->off, insn_size(i));
 	case V_MAP_VALUE:
 		return const_load(s, b, i);
-	case V_STK_VAR:
 	case V_PKT:
+		return access_load(s->form, b, i->off, insn_size(i));
+	case V_STK_VAR:
 	case V_META:
-		return val(V_SCALAR);
+		return scalar_any(insn_size(i));
 	case V_STK_ANY: {
 		struct val v = val(V_NONE);
 		__u32 f, n;
@@ -290,7 +191,7 @@ static struct val step_load(const struct step *s, const struct state *st, struct
 	case V_MIX:
 		return dw ? val(V_MIX) : val(V_OTHER);
 	default:
-		return val(dw ? V_OTHER : V_SCALAR);
+		return dw ? val(V_OTHER) : scalar_any(insn_size(i));
 	}
 }
 
@@ -318,7 +219,7 @@ static void step_store(struct step *s, struct state *st, struct val b, __s32 off
 		v = val(V_SCALAR);
 	if (b.t == V_STK) {
 		stack_store(st, b, off, size, v);
-	} else if ((b.t == V_STK_ANY || b.t == V_MIX) && !is_scalar(v)) {
+	} else if ((b.t == V_STK_ANY || b.t == V_MIX) && !scalar_is(v)) {
 		for (f = 0; f <= st->depth; f++)
 			for (n = 0; n < STACK_SLOTS; n++)
 				st->slot[f][n] = val_join(st->slot[f][n], v);
@@ -346,14 +247,16 @@ static void step_atomic(struct step *s, struct state *st, __u32 at, __u32 size)
 		st->reg[i->src_reg] = val(V_SCALAR);
 }
 
-static void step_ld(struct state *st, const struct prog *p, __u32 at)
+static void step_ld(struct step *s, struct state *st, __u32 at)
 {
+	const struct prog *p = s->p;
 	const struct bpf_insn *i = &p->insns[at];
 	struct val out = val(V_OTHER);
 
 	if (!insn_is_ld64(i)) {
+		out = access_ld_abs(s, at, &st->reg[i->src_reg]);
 		step_clobber(st);
-		st->reg[BPF_REG_0] = val(V_SCALAR);
+		st->reg[BPF_REG_0] = out;
 		return;
 	}
 	if (!i->src_reg) {
@@ -422,6 +325,11 @@ static bool holds(__u8 op, __u64 a, __u64 b, bool wide)
 	}
 }
 
+static bool bits_differ(const struct val *bits, __u64 c)
+{
+	return (c ^ bits->c) & (__u32)bits->off;
+}
+
 unsigned int step_jump(struct step *s, const struct state *st, __u32 at)
 {
 	const struct bpf_insn *i = &s->p->insns[at];
@@ -434,6 +342,10 @@ unsigned int step_jump(struct step *s, const struct state *st, __u32 at)
 		return JUMP_TAKE | JUMP_FALL;
 	x = BPF_SRC(i->code) == BPF_X ? st->reg[i->src_reg] : val_const((__s64)i->imm);
 	note_jump(s, at, d, &x);
+	note_end(s, at, d, &x);
+	if (d->t == V_BITS && x.t == V_CONST && bits_differ(d, x.c) &&
+	    (BPF_OP(i->code) == BPF_JEQ || BPF_OP(i->code) == BPF_JNE))
+		return BPF_OP(i->code) == BPF_JEQ ? JUMP_FALL : JUMP_TAKE;
 	/* What the verifier does not walk must not be judged: configuration by constants. */
 	if (d->t == V_CONST && !d->may && x.t == V_CONST && !x.may)
 		return holds(BPF_OP(i->code), d->c, x.c, BPF_CLASS(i->code) == BPF_JMP) ? JUMP_TAKE
@@ -449,6 +361,20 @@ void step_clobber(struct state *st)
 		st->reg[r] = val(V_NONE);
 }
 
+void step_helper_writes(struct state *st)
+{
+	bool gets_stack = false;
+	__u32 f, n;
+
+	for (n = BPF_REG_1; n <= BPF_REG_5; n++)
+		gets_stack |=
+			is_stack(st->reg[n]) || st->reg[n].t == V_OTHER || st->reg[n].t == V_MIX;
+	for (f = 0; gets_stack && f <= st->depth; f++)
+		for (n = 0; n < STACK_SLOTS; n++)
+			if (st->slot[f][n].t != V_NONE && scalar_is(st->slot[f][n]))
+				st->slot[f][n] = val(V_SCALAR);
+}
+
 void step_insn(struct step *s, struct state *st, __u32 at)
 {
 	const struct bpf_insn *i = &s->p->insns[at];
@@ -461,7 +387,7 @@ void step_insn(struct step *s, struct state *st, __u32 at)
 		step_alu(s, st, at);
 		break;
 	case BPF_LD:
-		step_ld(st, s->p, at);
+		step_ld(s, st, at);
 		break;
 	case BPF_LDX:
 		b = st->reg[i->src_reg];

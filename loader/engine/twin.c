@@ -72,7 +72,7 @@ static int write_twin(struct rewrite *w, const struct bigtcp_twin_prog *in, stru
 	t.clamped_sites = w->pl->clamped;
 	t.direct = w->pl->direct;
 	for (n = 1; n < w->p->nsubs; n++)
-		t.cloned_subprogs += w->p->subs[n].clone;
+		t.cloned_subprogs += w->pl->clone[n];
 	*out = t;
 	return 0;
 }
@@ -94,7 +94,7 @@ int bigtcp_twin_make(const struct bigtcp_twin_prog *in, const struct bigtcp_twin
 		return -ENOMEM;
 	err = prog_init(p, in, why);
 	if (!err)
-		err = flow_run(p, opts, &f, why);
+		err = flow_run(p, opts, NULL, &f, why);
 	if (!err)
 		err = plan_make(p, &f, opts, &pl, why);
 	if (!err)

@@ -521,3 +521,26 @@ Test(refused, too_large)
 	prog[n] = EXIT();
 	REFUSED(prog, BIGTCP_TWIN_TOO_LARGE, 0);
 }
+
+/* A helper may write over a constant on the stack: the branch on it can go both ways. */
+Test(twin, helpers_write_to_the_stack)
+{
+	const struct bpf_insn prog[] = {
+		MOV64_REG(6, 1),
+		ST_MEM(BPF_DW, 10, -8, 0),
+		MOV64_IMM(2, 30),
+		MOV64_REG(3, 10),
+		ALU64_IMM(BPF_ADD, 3, -8),
+		MOV64_IMM(4, 8),
+		CALL_HELPER(BPF_FUNC_skb_load_bytes),
+		LDX_MEM(BPF_DW, 1, 10, -8),
+		insn_raw(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 1, 0),
+		LDX_MEM(BPF_W, 2, 6, SKB(data)),
+		MOV64_IMM(0, 0),
+		EXIT(),
+	};
+	struct bigtcp_twin t = MADE(prog);
+
+	cr_assert_eq(count_pairs(&t, LDX_MEM(BPF_W, 2, 6, SKB(data)), ALU64_IMM(BPF_ADD, 2, 8)), 1);
+	bigtcp_twin_free(&t);
+}
