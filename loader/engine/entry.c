@@ -37,7 +37,7 @@ static __u8 lookup_buf(struct rewrite *w, __u32 none)
  * Makes the headers linear if they are not, with R6 = ctx. The move looks again and gives up by itself: a
  * loop here would need CAP_PERFMON to pass the verifier.
  */
-static void pull_headers(struct rewrite *w)
+void write_pull_headers(struct rewrite *w)
 {
 	struct buf *b = &w->b;
 	__u32 linear = buf_label(b);
@@ -84,7 +84,7 @@ static void write_jumbo(struct rewrite *w, __u32 jumbo)
 	buf_ja(b, label_plain(0));
 
 	buf_bind(b, check);
-	pull_headers(w);
+	write_pull_headers(w);
 	if (!w->pl->direct)
 		regs.buf = lookup_buf(w, back);
 	shift_in(b, w->opts, regs, back);
@@ -153,7 +153,7 @@ static void write_out_block(struct rewrite *w)
 	__u32 lost = buf_label(b), as_is = buf_label(b), jumbo = buf_label(b);
 
 	buf_put(b, MOV64_REG(BPF_REG_7, BPF_REG_0));
-	pull_headers(w);
+	write_pull_headers(w);
 	if (!w->pl->direct)
 		regs.buf = lookup_buf(w, lost);
 	if (w->pl->cuts) {

@@ -14,7 +14,7 @@ static const struct shift_regs main_regs = { BPF_REG_6, BPF_REG_2, BPF_REG_3, BP
  * One comparison for a packet that cannot be a jumbo packet; the length itself would need CAP_PERFMON (a
  * difference of pointers) or a call. No packet this long comes from a wire: a wire's MTU is below 64 KiB.
  */
-static void if_long(struct rewrite *w, __u32 jumbo)
+void write_if_long_xdp(struct rewrite *w, __u32 jumbo)
 {
 	struct buf *b = &w->b;
 
@@ -39,7 +39,7 @@ void write_entry_xdp(struct rewrite *w)
 	struct shift_regs regs = main_regs;
 	struct buf *b = &w->b;
 
-	if_long(w, jumbo);
+	write_if_long_xdp(w, jumbo);
 	write_plain_sub(w, &w->p->subs[0]);
 
 	buf_bind(b, back);

@@ -6,7 +6,7 @@
 #include "engine/rewrite.h"
 
 /* Fills the info arrays of @out; on failure @out has none of them. -EINVAL with a reason, -ENOMEM. */
-int info_make(const struct rewrite *w, const struct bigtcp_twin_prog *in, struct bigtcp_twin *out,
+int info_make(struct rewrite *w, const struct bigtcp_twin_prog *in, struct bigtcp_twin *out,
 	      struct bigtcp_twin_reason *why);
 
 #endif

@@ -7,19 +7,11 @@
 
 #include "engine/insn.h"
 #include "engine/kfunc.h"
-#include "engine/plan.h"
+#include "engine/plan_int.h"
 #include "engine/reason.h"
 #include "engine/shift.h"
 
 #define BPF_MTU_CHK_SEGS_BIT 1 /* enum bpf_check_mtu_flags */
-
-struct planner {
-	struct prog *p;
-	const struct flow *f;
-	const struct bigtcp_twin_opts *opts;
-	struct plan *pl;
-	struct bigtcp_twin_reason *why;
-};
 
 /* Fields of the context that read differently, or cannot be read, on a moved packet. */
 static const struct field {
@@ -45,12 +37,15 @@ static const struct field *field_at(const struct hook *h, __s32 off, __s32 size)
 	return NULL;
 }
 
-static int plan_load(struct planner *pr, __u32 at)
+int plan_load(struct planner *pr, __u32 at)
 {
 	const struct bpf_insn *i = &pr->p->insns[at];
 	const struct field *fd = field_at(pr->p->hook, i->off, insn_size(i));
 	__u8 base = pr->f->base[at];
 
+	/* By address nothing is moved, and only the length may differ. */
+	if (fd && pr->form && (fd->act != ACT_LEN || !pr->form->shift))
+		return 0;
 	/* Pointers to memory are 8 bytes and the context has no such field at these places. */
 	if (!fd || !base || (base & ~BASE_NONE) == BASE_OTHER)
 		return 0;
@@ -136,12 +131,12 @@ static bool is_ctx(const struct val *v)
 	return v->t == V_CTX && !v->may;
 }
 
-static bool is_const(const struct val *v)
+bool val_is_const(const struct val *v)
 {
 	return v->t == V_CONST && !v->may;
 }
 
-static bool own_stack(const struct site *s, const struct val *v)
+bool site_own_stack(const struct site *s, const struct val *v)
 {
 	return v->t == V_STK && !v->may && s->frame >= 0 && v->frame == s->frame;
 }
@@ -163,7 +158,7 @@ __u8 plan_remat(const struct site *s, __u8 last)
 	for (r = last; r > BPF_REG_1; r--) {
 		const struct val *v = &s->reg[r];
 
-		if (is_const(v) || (v->t == V_MAP && !v->may) || own_stack(s, v))
+		if (val_is_const(v) || (v->t == V_MAP && !v->may) || site_own_stack(s, v))
 			return r;
 	}
 	return 0;
@@ -215,12 +210,12 @@ static int plan_resize(struct planner *pr, __u32 at, const struct effect_row *ro
 	return 0;
 }
 
-static int plan_segs(struct planner *pr, __u32 at, const struct effect_row *row)
+int plan_segs(struct planner *pr, __u32 at, const struct effect_row *row)
 {
 	const struct val *v = &flow_site(pr->f, at)->reg[row->arg];
 
 	/* XDP packets have no segments (bpf_xdp_check_mtu() takes no flags). */
-	if (pr->p->hook->xdp || (is_const(v) && !(v->c & BPF_MTU_CHK_SEGS_BIT)))
+	if (pr->p->hook->xdp || (val_is_const(v) && !(v->c & BPF_MTU_CHK_SEGS_BIT)))
 		return 0;
 	return reason_set(
 		pr->why, BIGTCP_TWIN_HELPER, at, 0, row->name,
@@ -230,7 +225,7 @@ static int plan_segs(struct planner *pr, __u32 at, const struct effect_row *row)
 		at, row->name);
 }
 
-static int plan_no_ctx(struct planner *pr, __u32 at, const struct effect_row *row)
+int plan_no_ctx(struct planner *pr, __u32 at, const struct effect_row *row)
 {
 	const struct site *s = flow_site(pr->f, at);
 	__u8 r;
@@ -261,7 +256,7 @@ static int plan_dynptr(struct planner *pr, __u32 at, const struct effect_row *ro
 					  "kernel has no %s (Linux 6.5) to move it",
 					  at, needs[n]);
 	}
-	if (v->t != V_STK || v->may || (!own_stack(s, v) && !plan_same(s, row->arg)))
+	if (v->t != V_STK || v->may || (!site_own_stack(s, v) && !plan_same(s, row->arg)))
 		return reason_set(pr->why, BIGTCP_TWIN_AMBIGUOUS, at, 0, row->name,
 				  "cannot tell where the dynptr of instruction %u is on the stack",
 				  at);
@@ -292,7 +287,7 @@ static int plan_call(struct planner *pr, __u32 at)
 		return 0;
 	case EFF_CAPTURE:
 		v = &flow_site(pr->f, at)->reg[row->arg];
-		if (is_const(v) && !(v->c >> 32))
+		if (val_is_const(v) && !(v->c >> 32))
 			return 0;
 		return plan_around(pr, at, row);
 	case EFF_TAIL_CALL:
@@ -427,7 +422,7 @@ static bool can_save(const struct prog *p, const struct site *s)
 }
 
 /* Every place that needs the context behind a call, or at an exit, must have one to find it in. */
-static int plan_homes(struct planner *pr)
+int plan_homes(struct planner *pr)
 {
 	const struct prog *p = pr->p;
 	__u32 n;
@@ -436,7 +431,8 @@ static int plan_homes(struct planner *pr)
 		struct home *h = &pr->pl->home[p->sub_of[n]];
 		__u8 act = pr->pl->act[n];
 
-		if (act != ACT_AROUND && act != ACT_REJOIN && act != ACT_EXIT && act != ACT_RESIZE)
+		if (act != ACT_AROUND && act != ACT_REJOIN && act != ACT_EXIT &&
+		    act != ACT_RESIZE && act != ACT_SPLIT)
 			continue;
 		if (!flow_site(pr->f, n)->seen || plan_ctx_known(pr->f, n).kind != HOME_NONE)
 			continue;
@@ -485,5 +481,7 @@ int plan_make(struct prog *p, const struct flow *f, const struct bigtcp_twin_opt
 void plan_free(struct plan *pl)
 {
 	free(pl->act);
+	free(pl->args);
 	pl->act = NULL;
+	pl->args = NULL;
 }

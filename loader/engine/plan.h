@@ -23,6 +23,16 @@ enum act {
 	ACT_META, /* jump that compares the metadata with the packet's start */
 	ACT_LENGTH, /* call: result - SHIFT */
 	ACT_RESIZE, /* XDP: call that moves the start or the end of the packet */
+	/* By address: */
+	ACT_HIGH, /* load or store + form->shift */
+	ACT_PATCH, /* load of bytes that the view has otherwise */
+	ACT_END, /* jump that compares a packet pointer with the packet's end */
+	ACT_DIFF, /* their difference */
+	ACT_ARGS, /* call: arguments of plan.args + form->shift */
+	ACT_BYTES, /* call that copies bytes out of the packet: they are patched */
+	ACT_SPLIT, /* the same, in two parts */
+	ACT_ABS, /* LD_ABS, LD_IND */
+	ACT_KEEP, /* exit of a socket filter's main: bytes to keep */
 	ACT_CLAMP, /* packet pointer plus a computed offset: the offset is bounded */
 };
 
@@ -37,6 +47,7 @@ struct home {
 
 struct plan {
 	__u8 *act; /* by instruction: enum act */
+	__u8 *args; /* by address, by instruction: bit n is register n; NULL otherwise */
 	bool clone[PROG_MAX_SUBS]; /* the twin has its own copy of the subprogram */
 	struct home home[PROG_MAX_SUBS];
 	bool direct;
@@ -73,5 +84,19 @@ __u8 plan_same(const struct site *s, __u8 arg);
 
 /* Picks a home for function @sub (room.c). false: there is no room. */
 bool room_for_ctx(const struct prog *p, __u32 sub, struct home *out);
+
+/* By address (addr_plan.c, addr_call.c). */
+int addr_plan_make(struct prog *p, const struct flow *f, const struct bigtcp_twin_opts *opts,
+		   const struct form *form, struct plan *pl, struct bigtcp_twin_reason *why);
+/* What a call that copies bytes out of the packet is about: helpers with an offset argument. */
+struct bytes {
+	struct val at; /* V_PKT: offset in the view */
+	__u32 len; /* the most it can be */
+	bool exact_len;
+	bool write;
+};
+/* false: not such a call. */
+bool addr_bytes(const struct prog *p, const struct flow *f, const struct form *form, __u32 at,
+		struct bytes *out);
 
 #endif

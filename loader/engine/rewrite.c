@@ -50,17 +50,38 @@ static void write_twin_sub(struct rewrite *w, const struct subprog *s)
 	}
 }
 
+void rewrite_use(struct rewrite *w, __u32 variant)
+{
+	w->cur = variant;
+	w->form = w->by_address ? &w->v[variant].form : NULL;
+	w->f = &w->v[variant].f;
+	w->pl = &w->v[variant].pl;
+	w->twin_at = w->v[variant].twin_at;
+}
+
 int rewrite_all(struct rewrite *w)
 {
-	__u32 n;
+	__u32 n, k;
 
 	w->out = LABEL_NONE;
-	write_entry(w);
-	write_twin_sub(w, &w->p->subs[0]);
+	rewrite_use(w, 0);
+	if (w->by_address)
+		write_entry_addr(w);
+	else
+		write_entry(w);
+	for (k = 0; k < w->nv; k++) {
+		rewrite_use(w, k);
+		if (w->by_address)
+			write_start_addr(w);
+		write_twin_sub(w, &w->p->subs[0]);
+	}
 	for (n = 1; n < w->p->nsubs; n++)
 		write_plain_sub(w, &w->p->subs[n]);
-	for (n = 1; n < w->p->nsubs; n++)
-		if (w->pl->clone[n])
-			write_twin_sub(w, &w->p->subs[n]);
+	for (k = 0; k < w->nv; k++) {
+		rewrite_use(w, k);
+		for (n = 1; n < w->p->nsubs; n++)
+			if (w->pl->clone[n])
+				write_twin_sub(w, &w->p->subs[n]);
+	}
 	return buf_link(&w->b);
 }

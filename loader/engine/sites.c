@@ -109,7 +109,7 @@ static void act_offset(struct rewrite *w, __u32 at)
 	put_self(w, at);
 }
 
-static void put_val(struct rewrite *w, __u8 reg, const struct val *v)
+void write_val(struct rewrite *w, __u8 reg, const struct val *v)
 {
 	const struct bpf_insn *ld;
 
@@ -165,7 +165,7 @@ static void act_around(struct rewrite *w, __u32 at)
 	buf_bind(&w->b, call);
 	for (n = 0; n < 2; n++)
 		if (reg[n] && reg[n] <= row->nargs)
-			put_val(w, reg[n], &s->reg[reg[n]]);
+			write_val(w, reg[n], &s->reg[reg[n]]);
 	put_self(w, at);
 	write_home_load(w, h, BPF_REG_1);
 	r.pkt = BPF_REG_2;
@@ -207,7 +207,7 @@ static void put_dynptr(struct rewrite *w, const struct site *s, const struct val
 	if (same)
 		buf_put(&w->b, MOV64_REG(BPF_REG_1, same));
 	else
-		put_val(w, BPF_REG_1, v);
+		write_val(w, BPF_REG_1, v);
 }
 
 /*
@@ -377,6 +377,9 @@ void write_act(struct rewrite *w, __u32 at)
 		break;
 	case ACT_COPY:
 		put_self(w, at);
+		break;
+	default:
+		write_act_addr(w, at);
 		break;
 	}
 }

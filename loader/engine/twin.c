@@ -24,32 +24,75 @@ static int check_input(const struct bigtcp_twin_prog *in, const struct bigtcp_tw
 	return 0;
 }
 
-/* A light skeleton patches loads of the context as well; the twin's own must not be touched. */
-static int check_relos(const struct bigtcp_twin_prog *in, const struct prog *p,
-		       const struct plan *pl, struct bigtcp_twin_reason *why)
+/* A light skeleton patches loads as well; the twin's own must not be touched. */
+static int check_relos(const struct bigtcp_twin_prog *in, const struct rewrite *w,
+		       struct bigtcp_twin_reason *why)
 {
+	const struct plan *pl = &w->v[w->nv - 1].pl;
 	__u32 n, off;
 
 	for (n = 0; n < in->core_relo_cnt; n++) {
 		memcpy(&off, (const char *)in->core_relos + (size_t)n * in->core_relo_rec_size,
 		       sizeof(off));
 		off /= sizeof(struct bpf_insn);
-		if (off < p->cnt && (pl->act[off] == ACT_DATA || pl->act[off] == ACT_LEN))
+		if (off >= w->p->cnt || !pl->act[off])
+			continue;
+		if (w->by_address || pl->act[off] == ACT_DATA || pl->act[off] == ACT_LEN)
 			return reason_set(
 				why, BIGTCP_TWIN_AMBIGUOUS, off, 0, "",
 				"the kernel itself is to relocate instruction %u, a load of "
-				"the context; load the program with a libbpf skeleton "
+				"the %s; load the program with a libbpf skeleton "
 				"that is not a light one",
-				off);
+				off, w->by_address ? "packet" : "context");
 	}
 	return 0;
+}
+
+/* Follows the context and plans, for moved packets or for each form. */
+static int plan_variants(struct rewrite *w, struct prog *p, const struct bigtcp_twin_prog *in,
+			 struct bigtcp_twin_reason *why)
+{
+	struct form forms[FORMS_MAX] = {};
+	__u32 n = w->by_address ? forms_of(p->hook, w->opts, forms) : 1, k;
+	int err = 0;
+
+	for (k = 0; k < n && !err; k++) {
+		struct variant *v = &w->v[k];
+
+		w->nv = k + 1;
+		v->form = forms[k];
+		v->twin_at = calloc(p->cnt, sizeof(*v->twin_at));
+		if (!v->twin_at)
+			return -ENOMEM;
+		err = flow_run(p, w->opts, w->by_address ? &v->form : NULL, &v->f, why);
+		if (err)
+			break;
+		err = w->by_address ? addr_plan_make(p, &v->f, w->opts, &v->form, &v->pl, why)
+				    : plan_make(p, &v->f, w->opts, &v->pl, why);
+		if (!err)
+			err = check_relos(in, w, why);
+	}
+	return err;
+}
+
+static void rewrite_free(struct rewrite *w)
+{
+	__u32 k;
+
+	buf_free(&w->b);
+	for (k = 0; k < w->nv; k++) {
+		free(w->v[k].twin_at);
+		plan_free(&w->v[k].pl);
+		flow_free(&w->v[k].f);
+	}
+	free(w);
 }
 
 static int write_twin(struct rewrite *w, const struct bigtcp_twin_prog *in, struct bigtcp_twin *out,
 		      struct bigtcp_twin_reason *why)
 {
 	struct bigtcp_twin t = {};
-	__u32 n;
+	__u32 n, k;
 	int err;
 
 	err = rewrite_all(w);
@@ -68,11 +111,16 @@ static int write_twin(struct rewrite *w, const struct bigtcp_twin_prog *in, stru
 		return err;
 	t.insns = TAKE_PTR(w->b.insn);
 	t.insn_cnt = w->b.cnt;
-	t.moved_sites = w->pl->sites;
-	t.clamped_sites = w->pl->clamped;
-	t.direct = w->pl->direct;
-	for (n = 1; n < w->p->nsubs; n++)
-		t.cloned_subprogs += w->pl->clone[n];
+	t.by_address = w->by_address;
+	for (k = 0; k < w->nv; k++) {
+		const struct plan *pl = &w->v[k].pl;
+
+		t.moved_sites += pl->sites;
+		t.clamped_sites += pl->clamped;
+		t.direct |= pl->direct;
+		for (n = 1; n < w->p->nsubs; n++)
+			t.cloned_subprogs += pl->clone[n];
+	}
 	*out = t;
 	return 0;
 }
@@ -80,37 +128,30 @@ static int write_twin(struct rewrite *w, const struct bigtcp_twin_prog *in, stru
 int bigtcp_twin_make(const struct bigtcp_twin_prog *in, const struct bigtcp_twin_opts *opts,
 		     struct bigtcp_twin *out, struct bigtcp_twin_reason *why)
 {
+	struct rewrite *w = NULL;
 	struct prog *p = NULL;
-	struct flow f = {};
-	struct plan pl = {};
-	struct rewrite w = {};
 	int err;
 
 	err = check_input(in, opts, why);
 	if (err)
 		return err;
 	p = calloc(1, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	err = prog_init(p, in, why);
-	if (!err)
-		err = flow_run(p, opts, NULL, &f, why);
-	if (!err)
-		err = plan_make(p, &f, opts, &pl, why);
-	if (!err)
-		err = check_relos(in, p, &pl, why);
+	w = calloc(1, sizeof(*w));
+	err = p && w ? prog_init(p, in, why) : -ENOMEM;
 	if (!err) {
-		w = (struct rewrite){ .p = p, .f = &f, .pl = &pl, .opts = opts };
-		w.twin_at = calloc(p->cnt, sizeof(*w.twin_at));
-		err = w.twin_at ? buf_init(&w.b, 2 * p->cnt) : -ENOMEM;
+		w->p = p;
+		w->opts = opts;
+		w->by_address = opts->by_address || opts->length || !p->hook->moves;
+		err = plan_variants(w, p, in, why);
 	}
 	if (!err)
-		err = write_twin(&w, in, out, why);
-	buf_free(&w.b);
-	free(w.twin_at);
-	plan_free(&pl);
-	flow_free(&f);
-	prog_free(p);
+		err = buf_init(&w->b, label_count(w));
+	if (!err)
+		err = write_twin(w, in, out, why);
+	if (w)
+		rewrite_free(w);
+	if (p)
+		prog_free(p);
 	free(p);
 	return err;
 }

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The plan of a twin by addressing: calls. */
+#include "engine/access.h"
+#include "engine/insn.h"
+#include "engine/kfunc.h"
+#include "engine/plan_int.h"
+#include "engine/reason.h"
+#include "engine/scalar.h"
+
+#define HDR_START_MAC 0 /* enum bpf_hdr_start_off */
+#define HDR_START_NET 1
+
+/* Helpers that read or write bytes of the packet at an offset, which is their second argument. */
+static const struct bytes_row {
+	__s32 helper;
+	__u8 len_reg; /* 0: len */
+	__u8 len;
+	__u8 start_reg; /* 0: the offset is from the start of the packet */
+	bool write;
+} bytes_rows[] = {
+	{ BPF_FUNC_skb_load_bytes, BPF_REG_4, 0, 0, false },
+	{ BPF_FUNC_skb_load_bytes_relative, BPF_REG_4, 0, BPF_REG_5, false },
+	{ BPF_FUNC_xdp_load_bytes, BPF_REG_4, 0, 0, false },
+	{ BPF_FUNC_skb_store_bytes, BPF_REG_4, 0, 0, true },
+	{ BPF_FUNC_xdp_store_bytes, BPF_REG_4, 0, 0, true },
+	{ BPF_FUNC_l3_csum_replace, 0, 2, 0, true },
+	{ BPF_FUNC_l4_csum_replace, 0, 2, 0, true },
+};
+
+/* Helpers that may be given a pointer into the packet. */
+static const struct mem_row {
+	__s32 helper;
+	__u8 reg;
+	enum { MEM_KEY, MEM_VALUE, MEM_REG, MEM_SIZE } how;
+	__u8 size; /* MEM_REG: the register, MEM_SIZE: bytes */
+	bool write;
+} mem_rows[] = {
+	{ BPF_FUNC_map_lookup_elem, BPF_REG_2, MEM_KEY, 0, false },
+	{ BPF_FUNC_map_update_elem, BPF_REG_2, MEM_KEY, 0, false },
+	{ BPF_FUNC_map_update_elem, BPF_REG_3, MEM_VALUE, 0, false },
+	{ BPF_FUNC_map_delete_elem, BPF_REG_2, MEM_KEY, 0, false },
+	{ BPF_FUNC_map_lookup_percpu_elem, BPF_REG_2, MEM_KEY, 0, false },
+	{ BPF_FUNC_map_push_elem, BPF_REG_2, MEM_VALUE, 0, false },
+	{ BPF_FUNC_map_pop_elem, BPF_REG_2, MEM_VALUE, 0, true },
+	{ BPF_FUNC_map_peek_elem, BPF_REG_2, MEM_VALUE, 0, true },
+	{ BPF_FUNC_perf_event_output, BPF_REG_4, MEM_REG, BPF_REG_5, false },
+	{ BPF_FUNC_ringbuf_output, BPF_REG_2, MEM_REG, BPF_REG_3, false },
+	{ BPF_FUNC_csum_diff, BPF_REG_1, MEM_REG, BPF_REG_2, false },
+	{ BPF_FUNC_csum_diff, BPF_REG_3, MEM_REG, BPF_REG_4, false },
+	{ BPF_FUNC_tcp_check_syncookie, BPF_REG_2, MEM_REG, BPF_REG_3, false },
+	{ BPF_FUNC_tcp_check_syncookie, BPF_REG_4, MEM_REG, BPF_REG_5, false },
+	{ BPF_FUNC_tcp_gen_syncookie, BPF_REG_2, MEM_REG, BPF_REG_3, false },
+	{ BPF_FUNC_tcp_gen_syncookie, BPF_REG_4, MEM_REG, BPF_REG_5, false },
+	{ BPF_FUNC_tcp_raw_gen_syncookie_ipv6, BPF_REG_1, MEM_SIZE, FORM_IP6_LEN, false },
+	{ BPF_FUNC_tcp_raw_gen_syncookie_ipv6, BPF_REG_2, MEM_REG, BPF_REG_3, false },
+	{ BPF_FUNC_tcp_raw_check_syncookie_ipv6, BPF_REG_1, MEM_SIZE, FORM_IP6_LEN, false },
+	{ BPF_FUNC_tcp_raw_check_syncookie_ipv6, BPF_REG_2, MEM_SIZE, 20, false },
+	{ BPF_FUNC_strncmp, BPF_REG_1, MEM_REG, BPF_REG_2, false },
+};
+
+static struct val unknown_offset(void)
+{
+	return (struct val){ .t = V_PKT, .var = PKT_ANY };
+}
+
+static struct val offset_of(const struct form *form, const struct site *s,
+			    const struct bytes_row *row)
+{
+	const struct val *start = &s->reg[row->start_reg];
+	struct val v = { .t = V_PKT };
+	__u64 lo, hi;
+
+	if (!scalar_range(scalar_low32(s->reg[BPF_REG_2]), &lo, &hi) || hi > 1 << 20)
+		return unknown_offset();
+	v.off = lo;
+	v.var = lo == hi ? PKT_EXACT : PKT_FROM;
+	if (!row->start_reg)
+		return v;
+	if (!val_is_const(start) || (start->c == HDR_START_MAC && !form->o))
+		return unknown_offset();
+	if (start->c == HDR_START_NET)
+		v.off += form->o;
+	return v;
+}
+
+bool addr_bytes(const struct prog *p, const struct flow *f, const struct form *form, __u32 at,
+		struct bytes *out)
+{
+	const struct bpf_insn *i = &p->insns[at];
+	const struct site *s = flow_site(f, at);
+	unsigned int n;
+	__u64 lo, hi;
+
+	for (n = 0; n < sizeof(bytes_rows) / sizeof(bytes_rows[0]); n++) {
+		const struct bytes_row *row = &bytes_rows[n];
+
+		if (i->src_reg || i->imm != row->helper)
+			continue;
+		*out = (struct bytes){ .at = offset_of(form, s, row),
+				       .len = row->len,
+				       .exact_len = true,
+				       .write = row->write };
+		if (!row->len_reg)
+			return true;
+		if (!scalar_range(scalar_low32(s->reg[row->len_reg]), &lo, &hi))
+			hi = ~0U;
+		out->len = hi > 1 << 20 ? 1 << 20 : hi;
+		out->exact_len = val_is_const(&s->reg[row->len_reg]);
+		return true;
+	}
+	return false;
+}
+
+static const struct mem_row *mem_row_of(const struct bpf_insn *i, __u8 reg)
+{
+	unsigned int n;
+
+	for (n = 0; !i->src_reg && n < sizeof(mem_rows) / sizeof(mem_rows[0]); n++)
+		if (mem_rows[n].helper == i->imm && mem_rows[n].reg == reg)
+			return &mem_rows[n];
+	return NULL;
+}
+
+/* The most bytes that the helper looks at; 0: not known. */
+static __u32 mem_size(const struct planner *pr, const struct site *s, const struct mem_row *row)
+{
+	const struct val *map = &s->reg[BPF_REG_1];
+	__u32 key, value;
+	__u64 lo, hi;
+
+	switch (row->how) {
+	case MEM_SIZE:
+		return row->size;
+	case MEM_REG:
+		if (!scalar_range(s->reg[row->size], &lo, &hi) || !hi || hi > 1 << 20)
+			return 0;
+		return hi;
+	default:
+		if (map->t != V_MAP || map->may || !pr->opts->map_sizes ||
+		    pr->p->insns[map->c].src_reg != INSN_PSEUDO_MAP_FD ||
+		    pr->opts->map_sizes(pr->opts->arg, pr->p->insns[map->c].imm, &key, &value))
+			return 0;
+		return row->how == MEM_KEY ? key : value;
+	}
+}
+
+/*
+ * Packet pointers among the arguments. Registers above the last argument may have old ones, which does
+ * no harm: the call clobbers them.
+ */
+static int plan_args(struct planner *pr, __u32 at, const char *name)
+{
+	const struct bpf_insn *i = &pr->p->insns[at];
+	const struct site *s = flow_site(pr->f, at);
+	__u8 r;
+
+	for (r = BPF_REG_1; r <= BPF_REG_5; r++) {
+		const struct mem_row *row = mem_row_of(i, r);
+		__u32 size = row ? mem_size(pr, s, row) : 0;
+		__u8 where = ACC_BAD;
+
+		if (s->reg[r].t != V_PKT && !s->reg[r].var)
+			continue;
+		if (s->reg[r].t == V_PKT) {
+			where = access_where(pr->form, s->reg[r], 0, size ? size : 1,
+					     row && row->write);
+			if (!size && where != ACC_HIGH)
+				where = ACC_BAD;
+		}
+		if (where == ACC_HIGH && pr->form->shift)
+			pr->pl->args[at] |= 1 << r;
+		else if (where != ACC_LOW && where != ACC_HIGH)
+			return addr_refuse(pr, at, name);
+	}
+	if (pr->pl->args[at] && !pr->pl->act[at])
+		pr->pl->act[at] = ACT_ARGS;
+	return 0;
+}
+
+/* The destination must be found again behind the call, to be patched. */
+static bool can_patch(const struct site *s)
+{
+	const struct val *to = &s->reg[BPF_REG_3];
+
+	return to->t == V_STK && !to->may && (site_own_stack(s, to) || plan_same(s, BPF_REG_3));
+}
+
+static int plan_bytes(struct planner *pr, __u32 at, const struct bytes *b, const char *name)
+{
+	const struct site *s = flow_site(pr->f, at);
+	__u8 where = access_where(pr->form, b->at, 0, b->len, b->write);
+	bool spans = b->at.var == PKT_EXACT && b->at.off >= 0 && b->at.off < pr->form->l4 &&
+		     b->at.off + b->len > pr->form->l4 && pr->form->shift;
+
+	if (where == ACC_LOW || (where == ACC_HIGH && !pr->form->shift))
+		return 0;
+	if (where == ACC_HIGH) {
+		pr->pl->args[at] |= 1 << BPF_REG_2;
+		pr->pl->act[at] = ACT_ARGS;
+		return 0;
+	}
+	if (b->write || !b->exact_len || !can_patch(s) || (where != ACC_PATCH && !spans))
+		return addr_refuse(pr, at, name);
+	/* The second part needs the context in the first argument of a call again. */
+	if (spans && (s->reg[BPF_REG_1].t != V_CTX || s->reg[BPF_REG_1].may))
+		return addr_refuse(pr, at, name);
+	pr->pl->act[at] = spans ? ACT_SPLIT : ACT_BYTES;
+	return 0;
+}
+
+static int refuse_helper(struct planner *pr, __u32 at, const char *name, const char *what)
+{
+	return reason_set(
+		pr->why, BIGTCP_TWIN_HELPER, at, pr->p->insns[at].imm, name,
+		"instruction %u calls %s, which %s; there is no twin by addressing of such "
+		"a program",
+		at, name, what);
+}
+
+/* Calls with an offset or a length that has no bytes to itself. */
+static int plan_offset(struct planner *pr, __u32 at, const struct effect_row *row)
+{
+	struct bytes b;
+
+	if (addr_bytes(pr->p, pr->f, pr->form, at, &b))
+		return plan_bytes(pr, at, &b, row->name);
+	if (row->cuts && pr->form->shift)
+		return refuse_helper(pr, at, row->name,
+				     "makes the packet shorter, with its jumbo header in it");
+	if (!row->cuts && pr->form->shift)
+		pr->pl->act[at] = ACT_OFFSET;
+	return 0;
+}
+
+static int plan_effect(struct planner *pr, __u32 at, const struct effect_row *row)
+{
+	const __s32 id = pr->p->insns[at].imm;
+
+	switch (row->effect) {
+	case EFF_OFFSET:
+	case EFF_OFFSET_NZ:
+		return plan_offset(pr, at, row);
+	case EFF_AROUND:
+		if (id == BPF_FUNC_skb_vlan_push || id == BPF_FUNC_skb_vlan_pop)
+			return refuse_helper(pr, at, row->name, "changes where the headers are");
+		return 0;
+	case EFF_HEAD:
+		return refuse_helper(pr, at, row->name, "changes where the headers are");
+	case EFF_TAIL:
+		if (pr->form->shift)
+			return refuse_helper(
+				pr, at, row->name,
+				"may make the packet shorter, with its jumbo header in it");
+		return 0;
+	case EFF_HASH:
+		if (pr->form->shift)
+			return refuse_helper(pr, at, row->name, "hashes the jumbo header");
+		return 0;
+	case EFF_DYNPTR:
+		return refuse_helper(pr, at, row->name, "makes a dynptr of the whole packet");
+	case EFF_LENGTH:
+		if (pr->form->shift)
+			pr->pl->act[at] = ACT_LENGTH;
+		return 0;
+	case EFF_REFUSE:
+		pr->pl->act[at] = ACT_UNRESIZED;
+		return 0;
+	case EFF_SEGS:
+		return pr->form->shift ? plan_segs(pr, at, row) : 0;
+	case EFF_NO_CTX:
+		return plan_no_ctx(pr, at, row);
+	default:
+		return 0;
+	}
+}
+
+int addr_plan_call(struct planner *pr, __u32 at)
+{
+	const struct bpf_insn *i = &pr->p->insns[at];
+	const struct effect_row *row;
+	int err;
+
+	if (insn_is_subcall(i) || call_is_poison(i) || !flow_site(pr->f, at)->seen)
+		return 0;
+	err = call_effect(pr->opts, i, at, &row, pr->why);
+	if (!err)
+		err = plan_effect(pr, at, row);
+	return err ? err : plan_args(pr, at, row->name);
+}
