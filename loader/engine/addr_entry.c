@@ -117,7 +117,7 @@ static void want_form(struct reader *r, const struct form *f)
 		want(r, BPF_B, f->o + 6, IPPROTO_TCP);
 		break;
 	case FORM_IPV4:
-		want_version(r, f->o, 4);
+		want(r, BPF_B, f->o, FORM_IPV4_FIRST);
 		want(r, BPF_H, f->o + 2, 0);
 		want(r, BPF_B, f->o + 9, IPPROTO_TCP);
 		break;

@@ -66,8 +66,10 @@ void form_byte(const struct form *f, __s64 off, __u8 *value, __u8 *mask)
 		return;
 	else if (at == (f->kind == FORM_IPV4 ? 9 : 6))
 		*value = IPPROTO_TCP;
+	else if (at == 0 && f->kind == FORM_IPV4)
+		*value = FORM_IPV4_FIRST;
 	else if (at == 0) {
-		*value = f->kind == FORM_IPV4 ? 0x40 : 0x60;
+		*value = 0x60;
 		*mask = 0xf0;
 	} else {
 		*value = *mask = 0;

@@ -18,7 +18,9 @@ enum form_kind {
 };
 
 #define FORM_IP6_LEN 40
-#define FORMS_MAX    9
+/* No IP options: inet_gro_receive() does not merge packets that have some. */
+#define FORM_IPV4_FIRST 0x45
+#define FORMS_MAX	9
 
 struct form {
 	enum form_kind kind;
