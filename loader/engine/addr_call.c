@@ -7,8 +7,9 @@
 #include "engine/reason.h"
 #include "engine/scalar.h"
 
-#define HDR_START_MAC 0 /* enum bpf_hdr_start_off */
-#define HDR_START_NET 1
+#define HDR_START_MAC	      0 /* enum bpf_hdr_start_off */
+#define HDR_START_NET	      1
+#define FUNC_CGRP_STORAGE_GET 210 /* 6.2: newer than the UAPI header of Debian 12 */
 
 /* Helpers that read or write bytes of the packet at an offset, which is their second argument. */
 static const struct bytes_row {
@@ -27,35 +28,85 @@ static const struct bytes_row {
 	{ BPF_FUNC_l4_csum_replace, 0, 2, 0, true },
 };
 
-/* Helpers that may be given a pointer into the packet. */
+/*
+ * Arguments of helpers that may point into the packet (ARG_PTR_TO_MEM, _MAP_KEY, _MAP_VALUE, _FIXED_SIZE_MEM):
+ * all of them, since what has no row here is taken for an old value in a register.
+ */
+enum mem_how { MEM_KEY, MEM_VALUE, MEM_REG, MEM_SIZE };
+
 static const struct mem_row {
 	__s32 helper;
 	__u8 reg;
-	enum { MEM_KEY, MEM_VALUE, MEM_REG, MEM_SIZE } how;
+	enum mem_how how;
 	__u8 size; /* MEM_REG: the register, MEM_SIZE: bytes */
 	bool write;
 } mem_rows[] = {
-	{ BPF_FUNC_map_lookup_elem, BPF_REG_2, MEM_KEY, 0, false },
-	{ BPF_FUNC_map_update_elem, BPF_REG_2, MEM_KEY, 0, false },
-	{ BPF_FUNC_map_update_elem, BPF_REG_3, MEM_VALUE, 0, false },
-	{ BPF_FUNC_map_delete_elem, BPF_REG_2, MEM_KEY, 0, false },
-	{ BPF_FUNC_map_lookup_percpu_elem, BPF_REG_2, MEM_KEY, 0, false },
-	{ BPF_FUNC_map_push_elem, BPF_REG_2, MEM_VALUE, 0, false },
-	{ BPF_FUNC_map_pop_elem, BPF_REG_2, MEM_VALUE, 0, true },
-	{ BPF_FUNC_map_peek_elem, BPF_REG_2, MEM_VALUE, 0, true },
-	{ BPF_FUNC_perf_event_output, BPF_REG_4, MEM_REG, BPF_REG_5, false },
-	{ BPF_FUNC_ringbuf_output, BPF_REG_2, MEM_REG, BPF_REG_3, false },
-	{ BPF_FUNC_csum_diff, BPF_REG_1, MEM_REG, BPF_REG_2, false },
-	{ BPF_FUNC_csum_diff, BPF_REG_3, MEM_REG, BPF_REG_4, false },
-	{ BPF_FUNC_tcp_check_syncookie, BPF_REG_2, MEM_REG, BPF_REG_3, false },
-	{ BPF_FUNC_tcp_check_syncookie, BPF_REG_4, MEM_REG, BPF_REG_5, false },
-	{ BPF_FUNC_tcp_gen_syncookie, BPF_REG_2, MEM_REG, BPF_REG_3, false },
-	{ BPF_FUNC_tcp_gen_syncookie, BPF_REG_4, MEM_REG, BPF_REG_5, false },
-	{ BPF_FUNC_tcp_raw_gen_syncookie_ipv6, BPF_REG_1, MEM_SIZE, FORM_IP6_LEN, false },
-	{ BPF_FUNC_tcp_raw_gen_syncookie_ipv6, BPF_REG_2, MEM_REG, BPF_REG_3, false },
-	{ BPF_FUNC_tcp_raw_check_syncookie_ipv6, BPF_REG_1, MEM_SIZE, FORM_IP6_LEN, false },
-	{ BPF_FUNC_tcp_raw_check_syncookie_ipv6, BPF_REG_2, MEM_SIZE, 20, false },
-	{ BPF_FUNC_strncmp, BPF_REG_1, MEM_REG, BPF_REG_2, false },
+	{ BPF_FUNC_map_lookup_elem, 2, MEM_KEY, 0, false },
+	{ BPF_FUNC_map_update_elem, 2, MEM_KEY, 0, false },
+	{ BPF_FUNC_map_update_elem, 3, MEM_VALUE, 0, false },
+	{ BPF_FUNC_map_delete_elem, 2, MEM_KEY, 0, false },
+	{ BPF_FUNC_map_lookup_percpu_elem, 2, MEM_KEY, 0, false },
+	{ BPF_FUNC_map_push_elem, 2, MEM_VALUE, 0, false },
+	{ BPF_FUNC_map_pop_elem, 2, MEM_VALUE, 0, true },
+	{ BPF_FUNC_map_peek_elem, 2, MEM_VALUE, 0, true },
+	{ BPF_FUNC_sk_storage_get, 3, MEM_VALUE, 0, false },
+	{ BPF_FUNC_task_storage_get, 3, MEM_VALUE, 0, false },
+	{ FUNC_CGRP_STORAGE_GET, 3, MEM_VALUE, 0, false },
+	{ BPF_FUNC_probe_read, 1, MEM_REG, 2, true },
+	{ BPF_FUNC_probe_read_str, 1, MEM_REG, 2, true },
+	{ BPF_FUNC_probe_read_user, 1, MEM_REG, 2, true },
+	{ BPF_FUNC_probe_read_kernel, 1, MEM_REG, 2, true },
+	{ BPF_FUNC_probe_read_user_str, 1, MEM_REG, 2, true },
+	{ BPF_FUNC_probe_read_kernel_str, 1, MEM_REG, 2, true },
+	{ BPF_FUNC_trace_printk, 1, MEM_REG, 2, false },
+	{ BPF_FUNC_trace_vprintk, 1, MEM_REG, 2, false },
+	{ BPF_FUNC_trace_vprintk, 3, MEM_REG, 4, false },
+	{ BPF_FUNC_snprintf, 1, MEM_REG, 2, true },
+	{ BPF_FUNC_snprintf, 4, MEM_REG, 5, false },
+	{ BPF_FUNC_snprintf_btf, 1, MEM_REG, 2, true },
+	{ BPF_FUNC_snprintf_btf, 3, MEM_REG, 4, false },
+	{ BPF_FUNC_get_current_comm, 1, MEM_REG, 2, true },
+	{ BPF_FUNC_get_ns_current_pid_tgid, 3, MEM_REG, 4, true },
+	{ BPF_FUNC_strtol, 1, MEM_REG, 2, false },
+	{ BPF_FUNC_strtol, 4, MEM_SIZE, 8, true },
+	{ BPF_FUNC_strtoul, 1, MEM_REG, 2, false },
+	{ BPF_FUNC_strtoul, 4, MEM_SIZE, 8, true },
+	{ BPF_FUNC_strncmp, 1, MEM_REG, 2, false },
+	{ BPF_FUNC_skb_load_bytes, 3, MEM_REG, 4, true },
+	{ BPF_FUNC_skb_load_bytes_relative, 3, MEM_REG, 4, true },
+	{ BPF_FUNC_skb_store_bytes, 3, MEM_REG, 4, false },
+	{ BPF_FUNC_xdp_load_bytes, 3, MEM_REG, 4, true },
+	{ BPF_FUNC_xdp_store_bytes, 3, MEM_REG, 4, false },
+	{ BPF_FUNC_skb_get_tunnel_key, 2, MEM_REG, 3, true },
+	{ BPF_FUNC_skb_set_tunnel_key, 2, MEM_REG, 3, false },
+	{ BPF_FUNC_skb_get_tunnel_opt, 2, MEM_REG, 3, true },
+	{ BPF_FUNC_skb_set_tunnel_opt, 2, MEM_REG, 3, false },
+	{ BPF_FUNC_skb_get_xfrm_state, 3, MEM_REG, 4, true },
+	{ BPF_FUNC_fib_lookup, 2, MEM_REG, 3, true },
+	{ BPF_FUNC_check_mtu, 3, MEM_SIZE, 4, true },
+	{ BPF_FUNC_redirect_neigh, 2, MEM_REG, 3, false },
+	{ BPF_FUNC_sk_lookup_tcp, 2, MEM_REG, 3, false },
+	{ BPF_FUNC_sk_lookup_udp, 2, MEM_REG, 3, false },
+	{ BPF_FUNC_skc_lookup_tcp, 2, MEM_REG, 3, false },
+	{ BPF_FUNC_perf_event_output, 4, MEM_REG, 5, false },
+	{ BPF_FUNC_ringbuf_output, 2, MEM_REG, 3, false },
+	{ BPF_FUNC_dynptr_from_mem, 1, MEM_REG, 2, true },
+	{ BPF_FUNC_dynptr_read, 1, MEM_REG, 2, true },
+	{ BPF_FUNC_dynptr_write, 3, MEM_REG, 4, false },
+	{ BPF_FUNC_csum_diff, 1, MEM_REG, 2, false },
+	{ BPF_FUNC_csum_diff, 3, MEM_REG, 4, false },
+	{ BPF_FUNC_tcp_check_syncookie, 2, MEM_REG, 3, false },
+	{ BPF_FUNC_tcp_check_syncookie, 4, MEM_REG, 5, false },
+	{ BPF_FUNC_tcp_gen_syncookie, 2, MEM_REG, 3, false },
+	{ BPF_FUNC_tcp_gen_syncookie, 4, MEM_REG, 5, false },
+	{ BPF_FUNC_tcp_raw_gen_syncookie_ipv4, 1, MEM_SIZE, 20, false },
+	{ BPF_FUNC_tcp_raw_gen_syncookie_ipv4, 2, MEM_REG, 3, false },
+	{ BPF_FUNC_tcp_raw_gen_syncookie_ipv6, 1, MEM_SIZE, FORM_IP6_LEN, false },
+	{ BPF_FUNC_tcp_raw_gen_syncookie_ipv6, 2, MEM_REG, 3, false },
+	{ BPF_FUNC_tcp_raw_check_syncookie_ipv4, 1, MEM_SIZE, 20, false },
+	{ BPF_FUNC_tcp_raw_check_syncookie_ipv4, 2, MEM_SIZE, 20, false },
+	{ BPF_FUNC_tcp_raw_check_syncookie_ipv6, 1, MEM_SIZE, FORM_IP6_LEN, false },
+	{ BPF_FUNC_tcp_raw_check_syncookie_ipv6, 2, MEM_SIZE, 20, false },
 };
 
 static struct val unknown_offset(void)
@@ -144,10 +195,7 @@ static __u32 mem_size(const struct planner *pr, const struct site *s, const stru
 	}
 }
 
-/*
- * Packet pointers among the arguments. Registers above the last argument may have old ones, which does
- * no harm: the call clobbers them.
- */
+/* Packet pointers among the arguments. Those of kfuncs are not known: any register may be one. */
 static int plan_args(struct planner *pr, __u32 at, const char *name)
 {
 	const struct bpf_insn *i = &pr->p->insns[at];
@@ -159,7 +207,7 @@ static int plan_args(struct planner *pr, __u32 at, const char *name)
 		__u32 size = row ? mem_size(pr, s, row) : 0;
 		__u8 where = ACC_BAD;
 
-		if (s->reg[r].t != V_PKT && !s->reg[r].var)
+		if ((!row && !i->src_reg) || (s->reg[r].t != V_PKT && !s->reg[r].var))
 			continue;
 		if (s->reg[r].t == V_PKT) {
 			where = access_where(pr->form, s->reg[r], 0, size ? size : 1,

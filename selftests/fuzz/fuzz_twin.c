@@ -94,6 +94,14 @@ static __u32 make_infos(const uint8_t *data, size_t size, __u32 cnt, __u32 *recs
 	return n < size && n < max ? n + 1 : n;
 }
 
+static int map_sizes(void *arg, int fd, __u32 *key, __u32 *value)
+{
+	(void)arg;
+	*key = fd & 63;
+	*value = fd >> 6 & 63;
+	return fd & 1 ? 0 : -1;
+}
+
 static const enum bpf_prog_type types[] = { BPF_PROG_TYPE_SCHED_CLS, BPF_PROG_TYPE_XDP,
 					    BPF_PROG_TYPE_CGROUP_SKB, BPF_PROG_TYPE_SOCKET_FILTER };
 
@@ -120,6 +128,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	opts.max_payload_len = mode & 4;
 	in.type = types[mode >> 5 & 3];
 	in.frags = mode & 128;
+	opts.by_address = data[size - 1] & 1;
+	opts.length = data[size - 1] & 2 ? 65000 : 0;
+	opts.map_sizes = map_sizes;
 	in.insn_cnt = (size - 1) / sizeof(*insns);
 	insns = malloc(in.insn_cnt * sizeof(*insns));
 	if (!insns)
