@@ -166,14 +166,29 @@ static void parse_xdp(const struct nlattr *nest, struct bt_link *l)
 	const struct nlattr *attr;
 
 	mnl_attr_for_each_nested(attr, nest) {
-		if (mnl_attr_get_type(attr) == IFLA_XDP_ATTACHED)
+		switch (mnl_attr_get_type(attr)) {
+		case IFLA_XDP_ATTACHED:
 			l->xdp_mode = mnl_attr_get_u8(attr);
-		else if (mnl_attr_get_type(attr) == IFLA_XDP_PROG_ID)
+			break;
+		case IFLA_XDP_PROG_ID:
 			l->xdp_prog_id = attr_u32(attr);
-		else if (mnl_attr_get_type(attr) >= IFLA_XDP_DRV_PROG_ID &&
-			 mnl_attr_get_type(attr) <= IFLA_XDP_HW_PROG_ID && !l->xdp_prog_id)
-			l->xdp_prog_id = attr_u32(attr);
+			break;
+		case IFLA_XDP_DRV_PROG_ID:
+			l->xdp_drv_id = attr_u32(attr);
+			break;
+		case IFLA_XDP_SKB_PROG_ID:
+			l->xdp_skb_id = attr_u32(attr);
+			break;
+		case IFLA_XDP_HW_PROG_ID:
+			l->xdp_hw_id = attr_u32(attr);
+			break;
+		}
 	}
+	if (l->xdp_prog_id)
+		return;
+	l->xdp_prog_id = l->xdp_drv_id ? l->xdp_drv_id : l->xdp_hw_id;
+	if (!l->xdp_prog_id)
+		l->xdp_prog_id = l->xdp_skb_id;
 }
 
 static void parse_attr(const struct nlattr *attr, struct bt_link *l)
@@ -192,6 +207,7 @@ static void parse_attr(const struct nlattr *attr, struct bt_link *l)
 		break;
 	case IFLA_LINK_NETNSID:
 		l->peer_elsewhere = true;
+		l->peer_nsid = (int)attr_u32(attr);
 		break;
 	case IFLA_LINKINFO:
 		mnl_attr_for_each_nested(sub, attr) {
@@ -231,6 +247,7 @@ static int parse_link(const struct nlmsghdr *nlh, struct bt_link *l)
 	l->ifindex = ifi->ifi_index;
 	l->flags = ifi->ifi_flags;
 	l->arp_type = ifi->ifi_type;
+	l->peer_nsid = -1;
 	mnl_attr_for_each(attr, nlh, sizeof(*ifi))
 		parse_attr(attr, l);
 	return 0;
@@ -291,6 +308,22 @@ int bt_link_get(int ifindex, struct bt_link *link)
 	snprintf(what, sizeof(what), "read device %d", ifindex);
 	err = talk(&r, what, take_link, &got);
 	if (!err)
+		*link = got;
+	return err;
+}
+
+int bt_link_get_in(int nsid, int ifindex, struct bt_link *link)
+{
+	struct bt_link got = {};
+	struct request r;
+	int err;
+
+	link_request(&r, RTM_GETLINK, 0, ifindex);
+	mnl_attr_put_u32(r.nlh, IFLA_TARGET_NETNSID, (__u32)nsid);
+	err = talk(&r, "read a device of another namespace", take_link, &got);
+	if (err)
+		bt_err_clear();
+	else
 		*link = got;
 	return err;
 }

@@ -28,14 +28,19 @@ struct bt_link {
 	__u32 mtu;
 	int peer; /* IFLA_LINK: the peer of a veth, the lower device of a vlan; 0: none */
 	bool peer_elsewhere; /* the peer is in another namespace: its index means nothing here */
+	int peer_nsid; /* of that namespace, as this one knows it; -1: none or unknown */
 	__u16 arp_type; /* ARPHRD_ETHER, ARPHRD_NONE ... */
 	__u32 xdp_prog_id; /* 0: none */
 	__u8 xdp_mode; /* XDP_ATTACHED_DRV, _SKB, _HW, _MULTI */
+	__u32 xdp_drv_id, xdp_skb_id, xdp_hw_id; /* programs in native and generic mode and in
+						    hardware; 0: none */
 	struct bt_sizes sizes;
 };
 
 int bt_link_list(struct bt_link **links, unsigned int *n); /* free() */
 int bt_link_get(int ifindex, struct bt_link *link);
+/* In the namespace that this one knows as @nsid (peer_nsid). Says nothing about errors: -EPERM, -ENODEV. */
+int bt_link_get_in(int nsid, int ifindex, struct bt_link *link);
 int bt_link_get_name(const char *name, struct bt_link *link); /* -ENODEV with a sentence */
 
 /* A pair, both ends down. @peer_netns: fd of the namespace the peer is put in, -1: this one.

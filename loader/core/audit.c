@@ -102,7 +102,7 @@ static int judge_flows(struct bt_judge *j, const struct bt_flows *flows)
 	for (unsigned int i = 0; i < flows->n && !err; i++) {
 		err = classes(j, &flows->v[i], i < flows->n_first);
 		if (!err && i < flows->n_first && !j->no_link)
-			err = bt_judge_udp(j, &flows->v[i]);
+			err = bt_judge_proto(j, &flows->v[i]);
 		if (!i)
 			bt_maps_cool(j->maps);
 	}
@@ -115,26 +115,42 @@ static int judge_flows(struct bt_judge *j, const struct bt_flows *flows)
 	return err;
 }
 
+/* Bytes of a packet that its length can be told from. */
+static int seen_at_most(enum bt_kind kind)
+{
+	return kind == BT_KIND_XDP ? BT_RUN_XDP_LINEAR : BT_RUN_SMALL_MAX;
+}
+
 /* Equal as far as could be seen: is that far enough to say safe? */
 static void doubts(struct bt_audit_result *res, const struct bt_judge *j,
 		   const struct bt_prog_facts *f)
 {
 	const char *unseen = bt_maps_unseen(j->maps), *empty = bt_maps_empty(j->maps);
 
-	if (!bt_runner_lifts(j->runner))
+	if (j->kind == BT_KIND_TC && bt_runner_max(j->runner) <= BT_RUN_SMALL_MAX)
 		unknown(res, "the kernel let it be run on packets of up to %d bytes only",
 			BT_RUN_SMALL_MAX);
+	if (f->len_use >= BT_LEN_DECIDES)
+		unknown(res,
+			"what it does hangs on the packet's length%s%s, and a test run shows it no "
+			"more than %d bytes",
+			f->len_line[0] ? ", at " : "", f->len_line, seen_at_most(j->kind));
 	if (unseen)
 		unknown(res, "%s", unseen);
 	if (f->sends[0])
 		unknown(res, "it calls %s: where copies go cannot be seen", f->sends);
 	if (j->redirected && !f->redirect_const)
 		unknown(res, "it redirects: a test run does not show to which device");
-	if (f->resizes[0])
+	if (f->resizes[0] && j->kind == BT_KIND_XDP && !f->n_parts)
+		unknown(res, "it calls %s: a packet of another size is not compared", f->resizes);
+	else if (f->resizes[0] && j->kind != BT_KIND_XDP)
 		unknown(res,
 			"it calls %s, which in a test run does not do what it does on a "
 			"BIG TCP packet",
 			f->resizes);
+	if (f->map_redirects[0] && !j->redirected && bt_maps_no_target(j->maps))
+		unknown(res, "its map %s has no entry that it could redirect to",
+			bt_maps_no_target(j->maps));
 	if (f->hidden[0])
 		unknown(res, "it calls %s, whose effect cannot be seen", f->hidden);
 	if (f->empty_array[0])
@@ -159,6 +175,7 @@ static const char *run_error(int err)
 		return "the kernel had no memory in one piece for a long packet";
 	case -ENODEV:
 		return "its device is gone";
+	case -EINVAL:
 	case -524: /* ENOTSUPP */
 	case -EOPNOTSUPP:
 		return "the kernel cannot run it on a packet of ours";
@@ -175,19 +192,14 @@ static bool safe_so_far(const struct bt_audit_result *res)
 	return true;
 }
 
-/*
- * The same with packets that begin with the IP header: a program for tun or wireguard finds nothing
- * of what it looks for in packets with an Ethernet header, and treats all of those alike. Whether
- * it ever meets packets without one is not known, so that a difference is no proof of harm.
- */
-static void without_link(struct bt_judge *j, const struct bt_flows *flows)
+/* Once more, in another way, where a difference is no proof of harm but of a doubt: @doubt. */
+static void once_more(struct bt_judge *j, const struct bt_flows *flows, const char *doubt)
 {
 	struct bt_audit_result *res = j->res, none = { .worst = -1 };
 	int err;
 
 	bt_judge_counts(&none);
 	j->res = &none;
-	j->no_link = true;
 	j->n_kinds = 0;
 	err = judge_flows(j, flows);
 	j->res = res;
@@ -195,8 +207,57 @@ static void without_link(struct bt_judge *j, const struct bt_flows *flows)
 	if (err)
 		unknown(res, "%s", run_error(err));
 	else if (!safe_so_far(&none))
-		unknown(res, "it treats jumbo packets differently if its device has no Ethernet "
-			     "header, as on tun or wireguard; audit it on its device");
+		unknown(res, "%s", doubt);
+}
+
+/*
+ * The same with packets that begin with the IP header: a program for tun or wireguard finds nothing
+ * of what it looks for in packets with an Ethernet header, and treats all of those alike. Whether
+ * it ever meets packets without one is not known.
+ */
+static void without_link(struct bt_judge *j, const struct bt_flows *flows)
+{
+	j->no_link = true;
+	once_more(j, flows,
+		  "it treats jumbo packets differently if its device has no Ethernet header, as on "
+		  "tun or wireguard; audit it on its device");
+}
+
+/* Which socket a filter is at, nothing tells. */
+static void other_sockets(struct bt_judge *j, const struct bt_flows *flows)
+{
+	bt_runner_l2(j->runner, false);
+	once_more(j, flows,
+		  "it treats jumbo packets differently at a socket that sees packets from the IP "
+		  "header on (AF_PACKET, SOCK_DGRAM); at a TCP or UDP socket, which sees what is "
+		  "behind it, it cannot");
+}
+
+/*
+ * Bad verdicts that a test run may only seem to show, since it has no packet above 64 KiB: of a
+ * program that asks whether the packet is as long as that, and of a twin, which is such a
+ * program.
+ */
+static void artefacts(struct bt_audit_result *res, const struct bt_judge *j,
+		      const struct bt_prog_facts *f)
+{
+	bool whole =
+		j->kind == BT_KIND_TC || (j->kind == BT_KIND_XDP && bt_runner_frags(j->runner));
+
+	if (whole)
+		return;
+	res->by_mark = res->twin;
+	if (f->len_use < BT_LEN_THRESHOLD && !f->n_twins)
+		return;
+	for (unsigned int i = 0; i < BT_AUDIT_FORMS; i++) {
+		if (res->forms[i].verdict > BT_VERDICT_UNKNOWN)
+			res->forms[i].verdict = BT_VERDICT_UNKNOWN;
+	}
+	if (f->n_twins && !res->twin)
+		unknown(res,
+			"%s twins, and a test run has no packet for those; audit the other "
+			"programs' object files",
+			f->n_parts ? "it is a dispatcher of" : "it calls");
 }
 
 static void conclude(struct bt_audit_result *res)
@@ -212,9 +273,12 @@ static void conclude(struct bt_audit_result *res)
 		v = f->verdict;
 		res->worst = i;
 	}
+	if (v == BT_VERDICT_SAFE && res->kind == BT_KIND_SOCKET)
+		snprintf(res->why, sizeof(res->why),
+			 "at an AF_PACKET socket; a TCP or UDP socket shows it no IP header");
 	if (v == BT_VERDICT_UNKNOWN && !res->why[0] && res->worst >= 0)
 		snprintf(res->why, sizeof(res->why), "%s", res->forms[res->worst].diff.text);
-	if (res->twin && v <= BT_VERDICT_UNKNOWN) {
+	if (res->twin && (v <= BT_VERDICT_UNKNOWN || res->by_mark)) {
 		v = BT_VERDICT_TWIN;
 		res->why[0] = 0;
 		res->worst = -1;
@@ -225,7 +289,7 @@ static void conclude(struct bt_audit_result *res)
 static void audit_run(struct bt_auditor *a, int fd, const struct bt_audit_opts *o,
 		      const struct bt_prog_facts *f, struct bt_audit_result *res)
 {
-	struct bt_judge j = { .runner = a->runner, .opts = o, .res = res };
+	struct bt_judge j = { .runner = a->runner, .opts = o, .res = res, .kind = f->kind };
 	struct bt_flows flows;
 	int err;
 
@@ -233,6 +297,7 @@ static void audit_run(struct bt_auditor *a, int fd, const struct bt_audit_opts *
 	if (err)
 		return unknown(res, "its maps cannot be opened: %s", strerror(-err));
 	err = bt_runner_set(a->runner, fd, f->type);
+	bt_runner_l2(a->runner, true);
 	if (!err)
 		err = bt_maps_mark(j.maps);
 	if (!err) {
@@ -243,7 +308,10 @@ static void audit_run(struct bt_auditor *a, int fd, const struct bt_audit_opts *
 	if (err)
 		unknown(res, "%s", run_error(err));
 	doubts(res, &j, f);
-	if (o->any_device && !res->twin && safe_so_far(res))
+	artefacts(res, &j, f);
+	if (j.kind == BT_KIND_SOCKET && !res->twin && safe_so_far(res))
+		other_sockets(&j, &flows);
+	else if (o->any_device && j.kind != BT_KIND_CGROUP && !res->twin && safe_so_far(res))
 		without_link(&j, &flows);
 	bt_maps_close(j.maps);
 }
@@ -267,9 +335,18 @@ void bt_audit_prog(struct bt_auditor *a, int fd, const struct bt_audit_opts *o,
 	memcpy(res->name, f.name, sizeof(res->name));
 	memcpy(res->branch, f.branch, sizeof(res->branch));
 	res->prog_id = f.id;
-	res->twin = f.twin;
-	if (f.type != BPF_PROG_TYPE_SCHED_CLS && f.type != BPF_PROG_TYPE_SCHED_ACT)
-		unknown(res, "not a tc program: this version runs no others");
+	res->twin = f.twin || (f.n_parts && f.n_twins == f.n_parts);
+	res->kind = f.kind;
+	res->parts = f.n_parts;
+	if (f.kind == BT_KIND_LOOKUP)
+		snprintf(res->why, sizeof(res->why),
+			 "sees addresses and ports only, no packet bytes");
+	else if (f.type == BPF_PROG_TYPE_EXT)
+		unknown(res, "it replaces a function of another program, and cannot be run alone; "
+			     "audit that one, or this one's object file");
+	else if (f.kind == BT_KIND_NONE)
+		unknown(res,
+			"programs of its type are not audited: tc, XDP, cgroup_skb and socket filters are");
 	else if (f.sends[0] && o->live)
 		unknown(res, "not run: it calls %s, which would send the packets of a test run",
 			f.sends);
@@ -289,6 +366,10 @@ static int run_setup(struct bpf_object *obj, const char *name, const struct bt_a
 
 	if (!p)
 		return bt_err(-ENOENT, "the object has no program '%s' to set it up with", name);
+	if (bt_kind_of(bpf_program__type(p)) == BT_KIND_XDP) {
+		t.ctx_in = NULL;
+		t.ctx_size_in = 0;
+	}
 	if (bpf_prog_test_run_opts(bpf_program__fd(p), &t))
 		return bt_err(-errno, "cannot run '%s': %s", name, strerror(errno));
 	if (t.retval)
@@ -318,7 +399,7 @@ static int run_fill(struct bpf_object *obj, const struct bt_audit_fill *f)
 static int open_object(const struct bt_audit_object *obj, const struct bt_audit_opts *o,
 		       struct bt_object **out)
 {
-	struct bt_object_opts opts = { .plain = true, .no_pins = true };
+	struct bt_object_opts opts = { .plain = true, .no_pins = true, .any_type = true };
 	struct bt_object *b = NULL;
 	int err;
 
@@ -342,13 +423,6 @@ static int open_object(const struct bt_audit_object *obj, const struct bt_audit_
 	return err;
 }
 
-static bool is_tc(const struct bpf_program *p)
-{
-	enum bpf_prog_type t = bpf_program__type(p);
-
-	return t == BPF_PROG_TYPE_SCHED_CLS || t == BPF_PROG_TYPE_SCHED_ACT;
-}
-
 /* The program after @prev that is to be audited, of an object that is loaded afresh each time. */
 static struct bpf_program *next_prog(struct bpf_object *o, const struct bt_audit_object *obj,
 				     unsigned int skip)
@@ -358,9 +432,10 @@ static struct bpf_program *next_prog(struct bpf_object *o, const struct bt_audit
 	bpf_object__for_each_program(p, o) {
 		const char *name = bpf_program__name(p);
 
-		if (obj->prog ? strcmp(name, obj->prog) != 0
-			      : (!is_tc(p) || bpf_program__fd(p) < 0 ||
-				 (obj->setup && !strcmp(name, obj->setup))))
+		if (obj->prog
+			    ? strcmp(name, obj->prog) != 0
+			    : (bt_kind_of(bpf_program__type(p)) == BT_KIND_NONE ||
+			       bpf_program__fd(p) < 0 || (obj->setup && !strcmp(name, obj->setup))))
 			continue;
 		if (!skip--)
 			return p;
@@ -396,6 +471,9 @@ int bt_audit_file(struct bt_auditor *a, const struct bt_audit_object *obj,
 	if (!n && obj->prog)
 		return bt_err(-ENOENT, "%s has no program '%s'", obj->path, obj->prog);
 	if (!n)
-		return bt_err(-ENOENT, "%s has no tc program", obj->path);
+		return bt_err(
+			-ENOENT,
+			"%s has no program that packets pass: tc, XDP, cgroup_skb, socket filter",
+			obj->path);
 	return 0;
 }

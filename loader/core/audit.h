@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Audit: does a tc program treat a BIG TCP packet as it treats the same packet in plain form?
+ * Audit: does a program treat a BIG TCP packet as it treats the same packet in plain form?
  * Proven by running it (BPF_PROG_TEST_RUN) on both and comparing verdict, packet, context and maps.
  */
 #ifndef CORE_AUDIT_H
@@ -32,8 +32,11 @@ struct bt_audit_result {
 	enum bt_verdict verdict; /* the worst of the forms that count */
 	int worst; /* enum bt_audit_form, -1: none */
 	struct bt_audit_form_result forms[BT_AUDIT_FORMS];
+	enum bt_kind kind;
+	unsigned int parts; /* programs that an XDP dispatcher runs, judged with it */
 	bool twin;
-	char why[256]; /* UNKNOWN: one phrase */
+	bool by_mark; /* a twin that can't be run on packets long enough for it */
+	char why[400]; /* UNKNOWN: one phrase; of others, what more there is to say, or "" */
 	char branch[256]; /* "file.c:12: the line" where the program takes the next header for
 			     TCP's; or "" */
 	unsigned int flows, runs;
@@ -74,7 +77,7 @@ struct bt_audit_fill {
 
 struct bt_audit_object {
 	const char *path;
-	const char *prog; /* NULL: all tc programs but setup */
+	const char *prog; /* NULL: all but setup */
 	const char *setup; /* run once on a packet first; or NULL */
 	const struct bt_audit_fill *fills; /* slots of program arrays */
 	unsigned int n_fills;
@@ -83,7 +86,7 @@ struct bt_audit_object {
 
 typedef void (*bt_audit_fn)(void *arg, const struct bt_audit_result *res);
 
-/* Loads the object as it is, afresh for every program, and audits its tc programs. 0, or -errno
+/* Loads the object as it is, afresh for every program, and audits its programs. 0, or -errno
  * with a sentence.
  */
 int bt_audit_file(struct bt_auditor *a, const struct bt_audit_object *obj,

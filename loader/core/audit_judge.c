@@ -6,7 +6,6 @@
 
 #include <bpf/btf.h>
 #include <errno.h>
-#include <linux/pkt_cls.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -24,7 +23,7 @@
 #define LEN_JUMBO (BT_RUN_LIFT_UNIT + 612)
 #define LEN_FAR	  (3 * BT_RUN_LIFT_UNIT + 612)
 #define LEN_MOST  (7 * BT_RUN_LIFT_UNIT + 612)
-/* Where a program can't be run on long packets. */
+/* Where a program can't be run on long packets, or sees no more than the first part of them. */
 #define LEN_SHORT 3400
 
 /* Flows that do the same as two others are compared by verdict and packet only. */
@@ -54,7 +53,8 @@ static struct bt_packet packet(const struct bt_judge *j, const struct bt_class *
 		.flow = *c->flow,
 		.shape = shape,
 		.flags = flags,
-		.udp = c->udp,
+		.udp = c->udp || c->other,
+		.other = c->other,
 		.no_link = j->no_link,
 		.len = len,
 		.smac = { 2, 0, 0x5e, 0, 0x53, 1 },
@@ -95,15 +95,15 @@ static int observe(struct bt_judge *j, const struct bt_class *c, enum bt_shape s
 		err = run(j, &p, &o->run);
 	if (!err && snapshot)
 		err = bt_maps_diff(j->maps, &o->events);
-	if (!err && o->run.retval == TC_ACT_REDIRECT && !j->opts->class_id)
+	if (!err && bt_ret_redirects(o->run.kind, o->run.retval) && !j->opts->class_id)
 		j->redirected = true;
 	return err;
 }
 
 struct round {
-	struct bt_obs plain[8], jumbo[2], far[2], most[2];
+	struct bt_obs plain[8], jumbo[2], far[2], most[2], brief[2];
 	unsigned int n_plain;
-	bool has_jumbo[2], has_far[2], has_most[2];
+	bool has_jumbo[2], has_far[2], has_most[2], has_brief[2];
 	bool snapshot;
 };
 
@@ -115,6 +115,7 @@ static void round_free(struct round *r)
 		bt_events_free(&r->jumbo[i].events);
 		bt_events_free(&r->far[i].events);
 		bt_events_free(&r->most[i].events);
+		bt_events_free(&r->brief[i].events);
 	}
 }
 
@@ -133,11 +134,32 @@ static enum bt_audit_form form_of(const struct bt_class *c, unsigned int i)
 	return i ? BT_AUDIT_LEN0 : BT_AUDIT_HBH;
 }
 
+/* Do packets above 64 KiB reach the program, and of which data and data_end show all? */
+static bool can_lift(const struct bt_judge *j)
+{
+	return bt_runner_max(j->runner) > BT_RUN_LIFT_UNIT;
+}
+
+static bool can_lift_far(const struct bt_judge *j)
+{
+	return bt_runner_max(j->runner) >= LEN_MOST;
+}
+
+/*
+ * XDP not made for frags, in generic mode, has all of a jumbo packet between data and data_end. A test run
+ * shows it the first part alone: where that is what makes the difference, a packet that fits
+ * into the first part makes none.
+ */
+static bool may_mislead(const struct bt_judge *j)
+{
+	return j->kind == BT_KIND_XDP && !bt_runner_frags(j->runner);
+}
+
 /* The jumbo forms of a family: index 0 is HBH (IPv6), 1 is length 0. */
 static int jumbo(struct bt_judge *j, const struct bt_class *c, struct round *r, unsigned int i)
 {
 	enum bt_shape shape = i ? BT_SHAPE_LEN0 : BT_SHAPE_HBH;
-	bool lifts = bt_runner_lifts(j->runner);
+	bool lifts = can_lift(j);
 	int err;
 
 	if (!i && c->flow->family == AF_INET)
@@ -146,7 +168,12 @@ static int jumbo(struct bt_judge *j, const struct bt_class *c, struct round *r, 
 	if (err)
 		return err;
 	r->has_jumbo[i] = true;
-	if (!lifts || !r->snapshot || !j->res->forms[form_of(c, i)].counts)
+	if (may_mislead(j)) {
+		err = observe(j, c, shape, LEN_SHORT, r->snapshot, &r->brief[i]);
+		r->has_brief[i] = !err;
+		return err;
+	}
+	if (!can_lift_far(j) || !r->snapshot || !j->res->forms[form_of(c, i)].counts)
 		return 0;
 	/* Longer ones are tried, but a kernel may have no memory in one piece for them. */
 	r->has_far[i] = !observe(j, c, shape, LEN_FAR, r->snapshot, &r->far[i]);
@@ -174,7 +201,7 @@ static int run_round(struct bt_judge *j, const struct bt_class *c, struct round 
 	/* One length a second and a third time: what differs then is noise. */
 	for (unsigned int i = 0; i < 3 && !err; i++)
 		err = plain(j, c, r, before[i]);
-	if (!err && bt_runner_lifts(j->runner))
+	if (!err && can_lift(j))
 		err = plain(j, c, r, LEN_LARGE);
 	for (unsigned int i = 0; i < 2 && !err; i++)
 		err = jumbo(j, c, r, i);
@@ -225,6 +252,17 @@ static void judge_form(const struct bt_judge *j, const struct round *r, unsigned
 		*worst = d;
 		*p = obs[k].o->run.packet;
 	}
+	if (worst->verdict < BT_VERDICT_MISREADS || !r->has_brief[i])
+		return;
+	bt_compare(r->plain, r->n_plain, &r->brief[i], false, !j->opts->class_id, j->maps, &d);
+	if (d.verdict >= BT_VERDICT_MISREADS)
+		return;
+	snprintf(d.text, sizeof(d.text),
+		 "differs above 64 KiB only, where a test run does not show all of the packet: "
+		 "%.160s",
+		 worst->text);
+	memcpy(worst->text, d.text, sizeof(worst->text));
+	worst->verdict = BT_VERDICT_UNKNOWN;
 }
 
 /* Does a map change although the program has not been run by us? */
@@ -362,26 +400,39 @@ int bt_judge_class(struct bt_judge *j, const struct bt_class *c)
 	return err ? err : judge_round(j, c, &r);
 }
 
-int bt_judge_udp(struct bt_judge *j, const struct bt_flow *flow)
+/* Is a packet of another protocol treated as the plain TCP packets of @r are? */
+static int other_proto(struct bt_judge *j, struct bt_class c, struct round *r, bool unknown)
+{
+	struct bt_diff d;
+	int err;
+
+	bt_events_free(&r->jumbo[0].events);
+	c.udp = !unknown;
+	c.other = unknown;
+	err = observe(j, &c, BT_SHAPE_PLAIN, LEN_B, true, &r->jumbo[0]);
+	c.udp = c.other = false;
+	for (unsigned int i = 0; i < 2 && !err; i++)
+		err = plain(j, &c, r, i & 1 ? LEN_B : LEN_A);
+	if (err)
+		return err;
+	bt_compare(r->plain, r->n_plain, &r->jumbo[0], false, !j->opts->class_id, j->maps, &d);
+	j->matters |= d.verdict >= BT_VERDICT_MISREADS;
+	return 0;
+}
+
+int bt_judge_proto(struct bt_judge *j, const struct bt_flow *flow)
 {
 	struct bt_class c = { .flow = flow, .flags = BT_TCP_PSH | BT_TCP_ACK };
 	struct round r __cleanup(round_free) = { .snapshot = true };
-	struct bt_diff d;
 	int err = bt_maps_mark(j->maps);
 
 	for (unsigned int i = 0; i < 3 && !err; i++)
 		err = plain(j, &c, &r, i & 1 ? LEN_B : LEN_A);
-	c.udp = true;
 	if (!err)
-		err = observe(j, &c, BT_SHAPE_PLAIN, LEN_B, true, &r.jumbo[0]);
-	c.udp = false;
-	for (unsigned int i = 0; i < 2 && !err; i++)
-		err = plain(j, &c, &r, i & 1 ? LEN_B : LEN_A);
-	if (err)
-		return err;
-	bt_compare(r.plain, r.n_plain, &r.jumbo[0], false, !j->opts->class_id, j->maps, &d);
-	j->matters |= d.verdict >= BT_VERDICT_MISREADS;
-	return 0;
+		err = other_proto(j, c, &r, false);
+	if (!err && !j->matters)
+		err = other_proto(j, c, &r, true);
+	return err;
 }
 
 /* Which forms this kernel makes: from its types, since vendors port both ways. Without BTF: all of

@@ -16,7 +16,7 @@ struct bt_class {
 	bool each; /* a handshake before every packet, since it ends the connection */
 	bool fresh; /* no handshake: the program was loaded in the middle of the connection */
 	bool common; /* one of many: may be compared less closely */
-	bool udp; /* no class to judge: see bt_judge_udp() */
+	bool udp, other; /* another protocol, no class to judge: see bt_judge_proto() */
 };
 
 struct bt_judge {
@@ -24,10 +24,11 @@ struct bt_judge {
 	struct bt_maps *maps;
 	const struct bt_audit_opts *opts;
 	struct bt_audit_result *res;
+	enum bt_kind kind;
 	bool no_link; /* packets have no Ethernet header */
 	unsigned int seq, classes;
-	bool matters; /* UDP is not treated as TCP is */
-	bool redirected; /* a run ended with TC_ACT_REDIRECT */
+	bool matters; /* UDP, or an unknown protocol, is not treated as TCP is */
+	bool redirected; /* a run sent the packet elsewhere: TC_ACT_REDIRECT, XDP_REDIRECT */
 	struct {
 		__u64 kind;
 		unsigned int times;
@@ -35,8 +36,8 @@ struct bt_judge {
 	unsigned int n_kinds;
 };
 
-/* Runs a UDP packet of the flow, to see whether the protocol matters. */
-int bt_judge_udp(struct bt_judge *j, const struct bt_flow *flow);
+/* Runs packets of other protocols with the flow's addresses, to see whether the protocol matters. */
+int bt_judge_proto(struct bt_judge *j, const struct bt_flow *flow);
 
 /* Runs and compares; differences go to j->res->forms. -errno: a run was refused. */
 int bt_judge_class(struct bt_judge *j, const struct bt_class *c);

@@ -11,4 +11,9 @@
  */
 const char *bt_ksym_of_call(__s32 imm);
 
+/* How many arguments the helper of that name takes: what is in the other registers is left over. 5
+ * for one that is not known.
+ */
+unsigned int bt_ksym_args(const char *name);
+
 #endif

@@ -59,6 +59,9 @@ const char *bt_maps_unseen(const struct bt_maps *m);
  */
 const char *bt_maps_empty(const struct bt_maps *m);
 
+/* Name of a map of redirect targets (devices, CPUs, XDP sockets) in which none can be seen, or NULL. */
+const char *bt_maps_no_target(const struct bt_maps *m);
+
 unsigned int bt_maps_count(const struct bt_maps *m);
 const char *bt_maps_name(const struct bt_maps *m, unsigned int map);
 __u32 bt_maps_id(const struct bt_maps *m, unsigned int map);

@@ -3,7 +3,6 @@
 #include "core/audit_cells.h"
 #include "core/audit_model_int.h"
 
-#include <linux/pkt_cls.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,21 +23,6 @@ const char *bt_verdict_name(enum bt_verdict v)
 	};
 
 	return (unsigned int)v < sizeof(names) / sizeof(names[0]) ? names[v] : "?";
-}
-
-const char *bt_ret_name(__u32 ret)
-{
-	static const char *const names[] = {
-		[TC_ACT_OK] = "pass",	    [TC_ACT_RECLASSIFY] = "reclassify",
-		[TC_ACT_SHOT] = "drop",	    [TC_ACT_PIPE] = "continue",
-		[TC_ACT_STOLEN] = "stolen", [TC_ACT_QUEUED] = "queued",
-		[TC_ACT_REPEAT] = "repeat", [TC_ACT_REDIRECT] = "redirect",
-		[TC_ACT_TRAP] = "trap",
-	};
-
-	if (ret == (__u32)TC_ACT_UNSPEC)
-		return "next";
-	return ret < sizeof(names) / sizeof(names[0]) ? names[ret] : "unknown";
 }
 
 void bt_hex(char *buf, size_t size, const __u8 *p, size_t len, size_t max)
@@ -70,35 +54,27 @@ bool bt_diff_set(struct bt_diff *d, enum bt_verdict v, const char *fmt, ...)
 	return true;
 }
 
-/* Does the packet end here? */
-static bool kills(__u32 ret)
+static enum bt_verdict worse_fate(enum bt_fate plain, enum bt_fate jumbo)
 {
-	return ret == TC_ACT_SHOT || ret == TC_ACT_STOLEN || ret == TC_ACT_QUEUED ||
-	       ret == TC_ACT_TRAP;
+	if (plain != BT_FATE_LOST && jumbo == BT_FATE_LOST)
+		return BT_VERDICT_DROPS;
+	if (plain == BT_FATE_LOST && jumbo != BT_FATE_LOST)
+		return BT_VERDICT_BYPASSES;
+	if (plain == BT_FATE_SENT && jumbo == BT_FATE_PASSED)
+		return BT_VERDICT_BYPASSES;
+	return BT_VERDICT_MISREADS;
 }
 
-static bool passes(__u32 ret)
+static void compare_ret(struct bt_diff *d, enum bt_kind kind, __u32 plain, __u32 jumbo, bool direct)
 {
-	return ret == TC_ACT_OK || ret == TC_ACT_PIPE || ret == (__u32)TC_ACT_UNSPEC ||
-	       ret == TC_ACT_RECLASSIFY;
-}
-
-static void compare_ret(struct bt_diff *d, __u32 plain, __u32 jumbo, bool direct)
-{
-	enum bt_verdict v = BT_VERDICT_MISREADS;
-
 	if (plain == jumbo)
 		return;
-	if (!direct) {
-		bt_diff_set(d, v, "class %#x instead of %#x", jumbo, plain);
-		return;
-	}
-	if (kills(jumbo) && !kills(plain))
-		v = BT_VERDICT_DROPS;
-	else if ((kills(plain) && !kills(jumbo)) || (plain == TC_ACT_REDIRECT && passes(jumbo)))
-		v = BT_VERDICT_BYPASSES;
-	bt_diff_set(d, v, "%s (%d) instead of %s (%d)", bt_ret_name(jumbo), (int)jumbo,
-		    bt_ret_name(plain), (int)plain);
+	if (!direct)
+		bt_diff_set(d, BT_VERDICT_MISREADS, "class %#x instead of %#x", jumbo, plain);
+	else
+		bt_diff_set(d, worse_fate(bt_ret_fate(kind, plain), bt_ret_fate(kind, jumbo)),
+			    "%s (%d) instead of %s (%d)", bt_ret_name(kind, jumbo), (int)jumbo,
+			    bt_ret_name(kind, plain), (int)plain);
 }
 
 /* A value that runs leave in the context, from 0. */
@@ -252,6 +228,8 @@ static bool one_verdict(const struct bt_obs *plain, unsigned int n)
 void bt_compare(const struct bt_obs *plain, unsigned int n, const struct bt_obs *h, bool far,
 		bool direct, const struct bt_maps *maps, struct bt_diff *d)
 {
+	enum bt_kind kind = h->run.kind;
+
 	*d = (struct bt_diff){
 		.offset = -1,
 		.plain_ret = plain[0].run.retval,
@@ -266,14 +244,17 @@ void bt_compare(const struct bt_obs *plain, unsigned int n, const struct bt_obs 
 			return;
 		}
 	}
-	compare_ret(d, plain[0].run.retval, h->run.retval, direct);
-	if (!kills(h->run.retval) && !kills(plain[0].run.retval)) {
+	compare_ret(d, kind, plain[0].run.retval, h->run.retval, direct);
+	if (bt_ret_fate(kind, h->run.retval) != BT_FATE_LOST &&
+	    bt_ret_fate(kind, plain[0].run.retval) != BT_FATE_LOST) {
 		compare_packet(d, plain, n, h);
 #define FIELD(f) compare_field(d, plain, n, h, offsetof(struct bt_obs, run.f), sizeof(h->run.f), #f)
 		FIELD(mark);
 		FIELD(priority);
 		FIELD(cb);
 		FIELD(tstamp);
+		FIELD(meta_len);
+		FIELD(meta);
 #undef FIELD
 	}
 	if (!far)
@@ -289,6 +270,7 @@ __u64 bt_obs_kind(const struct bt_obs *o)
 	MIX(o->run.mark);
 	MIX(o->run.priority);
 	MIX(o->run.tstamp != 0);
+	MIX(o->run.meta_len);
 	MIX(o->run.out_len - o->run.in_len);
 	for (unsigned int i = 0; i < BT_RUN_HEAD; i++)
 		MIX(wrote(o, i));

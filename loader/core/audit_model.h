@@ -53,8 +53,6 @@ struct bt_diff {
 void bt_compare(const struct bt_obs *plain, unsigned int n, const struct bt_obs *h, bool far,
 		bool direct, const struct bt_maps *maps, struct bt_diff *diff);
 
-/* "pass", "drop", "redirect" ..., of a tc program's return value. */
-const char *bt_ret_name(__u32 ret);
 const char *bt_verdict_name(enum bt_verdict v);
 
 /* Fingerprint of what a run did, without values: flows with the same one are alike. */

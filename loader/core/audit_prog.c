@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "core/audit_prog.h"
 #include "core/audit_ksyms.h"
+#include "core/audit_parts.h"
 #include "core/kbtf.h"
 #include "base/cleanup.h"
 
@@ -13,9 +14,10 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#define BT_NEXTHDR_OFF 20 /* of IPv6, from the Ethernet header on */
-#define PROGS_MAX      64 /* that are followed through program arrays */
-#define MAPS_MAX       512
+#define NEXTHDR_OFF 6 /* of IPv6 */
+#define ETH_LEN	    14
+#define PROGS_MAX   64 /* that are followed through program arrays */
+#define MAPS_MAX    512
 
 /* One loaded program's instructions and debug information. */
 struct image {
@@ -101,19 +103,23 @@ static const struct {
 	size_t off; /* of the field of struct bt_prog_facts */
 } helpers[] = {
 #define F(field) offsetof(struct bt_prog_facts, field)
-	{ "bpf_redirect", F(redirects) },	 { "bpf_redirect_peer", F(redirects) },
-	{ "bpf_redirect_neigh", F(redirects) },	 { "bpf_clone_redirect", F(sends) },
-	{ "bpf_skb_adjust_room", F(resizes) },	 { "bpf_skb_change_proto", F(resizes) },
-	{ "bpf_skb_change_tail", F(resizes) },	 { "bpf_skb_change_head", F(resizes) },
-	{ "bpf_skb_vlan_push", F(hidden) },	 { "bpf_skb_vlan_pop", F(hidden) },
-	{ "bpf_skb_set_tunnel_key", F(hidden) }, { "bpf_skb_set_tunnel_opt", F(hidden) },
-	{ "bpf_skb_change_type", F(hidden) },	 { "bpf_set_hash", F(hidden) },
-	{ "bpf_sk_assign", F(hidden) },		 { "bpf_sk_storage_get", F(hidden) },
-	{ "bpf_sk_storage_delete", F(hidden) },	 { "bpf_ct_insert_entry", F(hidden) },
-	{ "bpf_ct_set_nat_info", F(hidden) },	 { "bpf_ct_set_timeout", F(hidden) },
-	{ "bpf_ct_change_timeout", F(hidden) },	 { "bpf_ct_set_status", F(hidden) },
-	{ "bpf_ct_change_status", F(hidden) },	 { "bpf_skb_set_fou_encap", F(hidden) },
-	{ "bpf_skb_set_xfrm_info", F(hidden) },	 { "bpf_sk_assign_tcp_reqsk", F(hidden) },
+	{ "bpf_redirect", F(redirects) },	  { "bpf_redirect_peer", F(redirects) },
+	{ "bpf_redirect_neigh", F(redirects) },	  { "bpf_clone_redirect", F(sends) },
+	{ "bpf_skb_adjust_room", F(resizes) },	  { "bpf_skb_change_proto", F(resizes) },
+	{ "bpf_skb_change_tail", F(resizes) },	  { "bpf_skb_change_head", F(resizes) },
+	{ "bpf_xdp_adjust_head", F(resizes) },	  { "bpf_xdp_adjust_tail", F(resizes) },
+	{ "bpf_xdp_redirect", F(redirects) },	  { "bpf_xdp_redirect_map", F(map_redirects) },
+	{ "dev_map_redirect", F(map_redirects) }, { "dev_hash_map_redirect", F(map_redirects) },
+	{ "cpu_map_redirect", F(map_redirects) }, { "xsk_map_redirect", F(map_redirects) },
+	{ "bpf_skb_vlan_push", F(hidden) },	  { "bpf_skb_vlan_pop", F(hidden) },
+	{ "bpf_skb_set_tunnel_key", F(hidden) },  { "bpf_skb_set_tunnel_opt", F(hidden) },
+	{ "bpf_skb_change_type", F(hidden) },	  { "bpf_set_hash", F(hidden) },
+	{ "bpf_sk_assign", F(hidden) },		  { "bpf_sk_storage_get", F(hidden) },
+	{ "bpf_sk_storage_delete", F(hidden) },	  { "bpf_ct_insert_entry", F(hidden) },
+	{ "bpf_ct_set_nat_info", F(hidden) },	  { "bpf_ct_set_timeout", F(hidden) },
+	{ "bpf_ct_change_timeout", F(hidden) },	  { "bpf_ct_set_status", F(hidden) },
+	{ "bpf_ct_change_status", F(hidden) },	  { "bpf_skb_set_fou_encap", F(hidden) },
+	{ "bpf_skb_set_xfrm_info", F(hidden) },	  { "bpf_sk_assign_tcp_reqsk", F(hidden) },
 #undef F
 };
 
@@ -141,8 +147,10 @@ static bool jumped_to(const struct image *im, unsigned int at)
 	return false;
 }
 
-/* Is R1 at instruction @at a constant set shortly before, on the same straight line? */
-static bool const_arg1(const struct image *im, unsigned int at, __s32 *val)
+/* Is register @reg at instruction @at a constant set shortly before, on the same straight line? A map is
+ * a constant too: its address.
+ */
+static bool const_arg(const struct image *im, unsigned int at, unsigned int reg, __s32 *val)
 {
 	for (unsigned int back = 0; back < 16 && at > 0 && !jumped_to(im, at); back++) {
 		const struct bpf_insn *i = &im->insns[--at];
@@ -150,11 +158,12 @@ static bool const_arg1(const struct image *im, unsigned int at, __s32 *val)
 
 		if (class == BPF_JMP || class == BPF_JMP32)
 			return false;
-		if (i->dst_reg != BPF_REG_1 || class == BPF_ST || class == BPF_STX)
+		if (i->dst_reg != reg || class == BPF_ST || class == BPF_STX)
 			continue;
-		*val = i->imm;
+		*val = i->imm; /* of a map, its id */
 		return i->code == (BPF_ALU64 | BPF_MOV | BPF_K) ||
-		       i->code == (BPF_ALU | BPF_MOV | BPF_K);
+		       i->code == (BPF_ALU | BPF_MOV | BPF_K) ||
+		       i->code == (BPF_LD | BPF_IMM | BPF_DW);
 	}
 	return false;
 }
@@ -163,14 +172,26 @@ struct scan {
 	struct bt_prog_facts *f;
 	const struct image *im;
 	bool target_known, target_varies;
-	__s32 target;
+	__s32 target[2]; /* arguments of a redirect: device, or map and key */
 	unsigned int branches; /* on the next header */
 };
+
+/* All redirects go to one place if their arguments are constants, and the same. */
+static void scan_redirect(struct scan *s, unsigned int at, bool by_map)
+{
+	__s32 target[2] = {};
+	bool known = const_arg(s->im, at, BPF_REG_1, &target[0]) &&
+		     (!by_map || const_arg(s->im, at, BPF_REG_2, &target[1]));
+
+	if (!known || (s->target_known && memcmp(target, s->target, sizeof(target)) != 0))
+		s->target_varies = true;
+	s->target_known = true;
+	memcpy(s->target, target, sizeof(target));
+}
 
 static void scan_call(struct scan *s, unsigned int at)
 {
 	const char *name = bt_ksym_of_call(s->im->insns[at].imm);
-	__s32 target = 0;
 	char *field;
 
 	if (!name) {
@@ -182,12 +203,8 @@ static void scan_call(struct scan *s, unsigned int at)
 			continue;
 		field = (char *)s->f + helpers[h].off;
 		snprintf(field, sizeof(s->f->hidden), "%s", name);
-		if (field != s->f->redirects)
-			return;
-		if (!const_arg1(s->im, at, &target) || (s->target_known && target != s->target))
-			s->target_varies = true;
-		s->target_known = true;
-		s->target = target;
+		if (field == s->f->redirects || field == s->f->map_redirects)
+			scan_redirect(s, at, field == s->f->map_redirects);
 	}
 }
 
@@ -240,14 +257,14 @@ static void scan_compare(struct bt_prog_facts *f, const struct bpf_insn *i)
 	add_port(f, swapped);
 }
 
-/* The branch on the byte at offset 20 of the packet, the next header of IPv6 behind Ethernet. */
+/* The branch on the next header of IPv6, at offset 20 of the packet behind an Ethernet header. */
 static void scan_branch(struct scan *s, unsigned int at)
 {
 	const struct image *im = s->im;
 	const struct bpf_insn *load = &im->insns[at];
-	int reg = load->dst_reg;
+	int reg = load->dst_reg, off = NEXTHDR_OFF + (s->f->kind == BT_KIND_CGROUP ? 0 : ETH_LEN);
 
-	if (load->code != (BPF_LDX | BPF_MEM | BPF_B) || load->off != BT_NEXTHDR_OFF ||
+	if (load->code != (BPF_LDX | BPF_MEM | BPF_B) || load->off != off ||
 	    load->src_reg == BPF_REG_10)
 		return;
 	s->branches++;
@@ -268,6 +285,24 @@ static void scan_branch(struct scan *s, unsigned int at)
 static bool is_magic(const struct bpf_insn *i)
 {
 	return i->imm == (__s32)BIGTCP_TWIN_MAGIC && BPF_CLASS(i->code) != BPF_JMP;
+}
+
+/* What it does with the length, and the source line that shows it. */
+static void scan_len(struct scan *s)
+{
+	const struct image *im = s->im;
+	enum bt_len_use use;
+	unsigned int at;
+
+	use = bt_len_use(im->insns, im->n, s->f->kind, &at);
+	if (use <= s->f->len_use)
+		return;
+	s->f->len_use = use;
+	s->f->len_line[0] = 0;
+	if (im->btf_fd >= 0)
+		bt_insn_source(im->btf_fd, im->lines, im->info.nr_line_info,
+			       im->info.line_info_rec_size, at, s->f->len_line,
+			       sizeof(s->f->len_line));
 }
 
 static void scan(struct scan *s, bool first)
@@ -292,6 +327,9 @@ static void scan(struct scan *s, bool first)
 	}
 	if (first)
 		s->f->twin = magic;
+	s->f->n_twins += magic;
+	if (s->f->kind != BT_KIND_TC && s->f->kind != BT_KIND_NONE)
+		scan_len(s);
 	s->f->redirect_const = s->target_known && !s->target_varies;
 	if (s->branches != 1)
 		s->f->branch[0] = 0;
@@ -353,11 +391,28 @@ static void reach_map(struct reach *r, __u32 id)
 		memcpy(r->empty_array, info.name, sizeof(r->empty_array));
 }
 
+/* The programs that replace functions of this one: those of an XDP dispatcher. */
+static unsigned int reach_parts(struct reach *r, __u32 id)
+{
+	unsigned int n = 0, n_parts = 0;
+	struct bt_part *parts __free = NULL;
+
+	if (bt_parts_list(&parts, &n))
+		return 0;
+	for (unsigned int i = 0; i < n; i++) {
+		if (parts[i].of != id)
+			continue;
+		reach_prog(r, parts[i].prog_id);
+		n_parts++;
+	}
+	return n_parts;
+}
+
 int bt_prog_facts(int prog_fd, struct bt_prog_facts *out)
 {
 	struct bt_prog_facts f = {};
 	struct reach r = { .maps = calloc(MAPS_MAX, sizeof(__u32)) };
-	struct scan s = { .f = &f, .target = 0 };
+	struct scan s = { .f = &f };
 	struct image im;
 	int err = 0;
 
@@ -372,6 +427,9 @@ int bt_prog_facts(int prog_fd, struct bt_prog_facts *out)
 		if (!i) {
 			f.id = r.prog_ids[0] = im.info.id;
 			f.type = im.info.type;
+			f.kind = bt_kind_of(f.type);
+			if (f.kind == BT_KIND_XDP)
+				f.n_parts = reach_parts(&r, f.id);
 			full_name(&im, f.name, sizeof(f.name));
 		}
 		for (__u32 m = 0; m < im.info.nr_map_ids; m++)

@@ -6,16 +6,22 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
+#include "core/audit_kind.h"
+#include "core/audit_len.h"
+
 #define BT_PROG_PORTS 48
 #define BT_PROG_WORDS 16
 
 struct bt_prog_facts {
 	__u32 id, type;
+	enum bt_kind kind;
 	char name[64]; /* in full where BTF has it */
 	/* the program's maps, and those of the programs it tail-calls */
 	__u32 *map_ids;
 	unsigned int n_map_ids;
 	unsigned int n_progs; /* those programs and itself */
+	unsigned int n_parts; /* of them, freplace programs in it: it is an XDP dispatcher */
+	unsigned int n_twins; /* of them, those with libbigtcp's mark */
 	bool twin; /* carries libbigtcp's mark and map */
 	/* Names of helpers, "" if none is called: what they do shows in no test run; changes the
 	 * packet's size; sends packets during a test run; redirects.
@@ -24,7 +30,10 @@ struct bt_prog_facts {
 	char resizes[48];
 	char sends[48];
 	char redirects[48];
-	bool redirect_const; /* all redirects go to one device given by a constant */
+	char map_redirects[48]; /* by a map of devices, CPUs or sockets (XDP) */
+	bool redirect_const; /* all redirects go to one place given by constants */
+	enum bt_len_use len_use; /* not of tc programs */
+	char len_line[256]; /* "file.c:12: the line" that shows it, or "" */
 	bool calls_unknown; /* the kernel does not tell which helpers are called */
 	/* 16-bit constants that it compares with, as numbers and byte-swapped: may be ports */
 	__u16 ports[BT_PROG_PORTS];

@@ -193,6 +193,44 @@ int bt_maps_open(const __u32 *ids, unsigned int n, bool own, int cpu, struct bt_
 	return 0;
 }
 
+static bool all_zero(const __u8 *p, __u32 len)
+{
+	for (__u32 i = 0; i < len; i++) {
+		if (p[i])
+			return false;
+	}
+	return true;
+}
+
+/* Has a map of devices or the like an entry? Those of XDP sockets can't be read. */
+static bool has_target(const struct bt_watch *w)
+{
+	__u8 *key __free = calloc(1, w->key_size), *val __free = calloc(1, w->val_size);
+	bool first = true;
+
+	while (key && val && !bpf_map_get_next_key(w->fd, first ? NULL : key, key)) {
+		if (!bpf_map_lookup_elem(w->fd, key, val) && !all_zero(val, w->val_size))
+			return true;
+		first = false;
+	}
+	return false;
+}
+
+const char *bt_maps_no_target(const struct bt_maps *m)
+{
+	for (unsigned int i = 0; i < m->n; i++) {
+		switch (m->w[i].type) {
+		case BPF_MAP_TYPE_DEVMAP:
+		case BPF_MAP_TYPE_DEVMAP_HASH:
+		case BPF_MAP_TYPE_CPUMAP:
+		case BPF_MAP_TYPE_XSKMAP:
+			if (!has_target(&m->w[i]))
+				return m->w[i].name;
+		}
+	}
+	return NULL;
+}
+
 void bt_maps_close(struct bt_maps *m)
 {
 	if (!m)

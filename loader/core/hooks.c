@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "core/hooks.h"
+#include "core/hooks_int.h"
 #include "base/bpf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -19,13 +19,7 @@
 
 #define LIST_MAX 4096
 
-struct list {
-	struct bt_attached *v, *proto; /* proto: what entries to come have in common */
-	unsigned int n, cap;
-	int err;
-};
-
-static void add(struct list *l, __u32 prog_id, __u32 prio, __u32 handle)
+void bt_hooks_add(struct bt_hooks *l, __u32 prog_id)
 {
 	struct bt_attached *p;
 
@@ -39,31 +33,29 @@ static void add(struct list *l, __u32 prog_id, __u32 prio, __u32 handle)
 		}
 		l->v = p;
 	}
-	l->v[l->n] = *l->proto;
-	l->v[l->n].prog_id = prog_id;
-	l->v[l->n].prio = prio;
-	l->v[l->n++].handle = handle;
+	l->v[l->n] = l->proto;
+	l->v[l->n++].prog_id = prog_id;
 }
 
-static void at_hook(struct list *l, const char *hook, bool runs, bool ingress)
+void bt_hooks_at(struct bt_hooks *l, const char *hook, bool ingress)
 {
-	snprintf(l->proto->hook, sizeof(l->proto->hook), "%s", hook);
-	l->proto->runs = runs;
-	l->proto->ingress = ingress;
-	l->proto->class_id = false;
+	snprintf(l->proto.hook, sizeof(l->proto.hook), "%s", hook);
+	l->proto.ingress = ingress;
+	l->proto.class_id = false;
+	l->proto.prio = l->proto.handle = 0;
 }
 
 /* tcx and netkit. */
-static int query(struct list *l, __u32 type, const char *hook, bool runs, bool ingress)
+static int query(struct bt_hooks *l, __u32 type, const char *hook, bool ingress)
 {
 	struct bt_hook h = {};
-	int err = bt_prog_query(l->proto->ifindex, type, &h);
+	int err = bt_prog_query(l->proto.ifindex, type, &h);
 
 	if (err)
 		return err == -EINVAL ? 0 : err; /* a kernel, or a device, without this hook */
-	at_hook(l, hook, runs, ingress);
+	bt_hooks_at(l, hook, ingress);
 	for (__u32 i = 0; i < h.n; i++)
-		add(l, h.progs[i].prog_id, 0, 0);
+		bt_hooks_add(l, h.progs[i].prog_id);
 	return 0;
 }
 
@@ -86,7 +78,7 @@ static int on_filter(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct tcmsg *tc = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *a, *opts = NULL;
-	struct list *l = arg;
+	struct bt_hooks *l = arg;
 	bool bpf = false, direct;
 	__u32 id;
 
@@ -101,15 +93,17 @@ static int on_filter(const struct nlmsghdr *nlh, void *arg)
 	/* classic BPF has no program id */
 	if (!bpf || !opts || filter_opts(opts, &id, &direct))
 		return MNL_CB_OK;
-	l->proto->class_id = !direct;
-	add(l, id, TC_H_MAJ(tc->tcm_info) >> 16, tc->tcm_handle);
+	l->proto.class_id = !direct;
+	l->proto.prio = TC_H_MAJ(tc->tcm_info) >> 16;
+	l->proto.handle = tc->tcm_handle;
+	bt_hooks_add(l, id);
 	return MNL_CB_OK;
 }
 
 static int on_action(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct nlattr *tab, *act, *a, *o;
-	struct list *l = arg;
+	struct bt_hooks *l = arg;
 
 	mnl_attr_for_each(tab, nlh, sizeof(struct tcamsg)) {
 		if (mnl_attr_get_type(tab) != 1) /* TCA_ACT_TAB, alias TCA_ROOT_TAB */
@@ -120,7 +114,7 @@ static int on_action(const struct nlmsghdr *nlh, void *arg)
 					continue;
 				mnl_attr_for_each_nested(o, a) {
 					if (mnl_attr_get_type(o) == TCA_ACT_BPF_ID)
-						add(l, mnl_attr_get_u32(o), 0, 0);
+						bt_hooks_add(l, mnl_attr_get_u32(o));
 				}
 			}
 		}
@@ -152,7 +146,7 @@ static int dump(struct mnl_socket *nl, struct nlmsghdr *nlh, mnl_cb_t cb, void *
 	return ret < 0 ? -errno : 0;
 }
 
-static int filters(struct list *l, struct mnl_socket *nl, __u32 parent, const char *hook,
+static int filters(struct bt_hooks *l, struct mnl_socket *nl, __u32 parent, const char *hook,
 		   bool ingress)
 {
 	char buf[MNL_NLMSG_HDRLEN + 256] = {};
@@ -162,15 +156,15 @@ static int filters(struct list *l, struct mnl_socket *nl, __u32 parent, const ch
 
 	nlh->nlmsg_type = RTM_GETTFILTER;
 	tc->tcm_family = AF_UNSPEC;
-	tc->tcm_ifindex = l->proto->ifindex;
+	tc->tcm_ifindex = l->proto.ifindex;
 	tc->tcm_parent = parent;
-	at_hook(l, hook, true, ingress);
+	bt_hooks_at(l, hook, ingress);
 	err = dump(nl, nlh, on_filter, l);
 	/* no such qdisc */
 	return err == -EINVAL || err == -ENOENT || err == -EOPNOTSUPP ? 0 : err;
 }
 
-static int actions(struct list *l, struct mnl_socket *nl)
+static int actions(struct bt_hooks *l, struct mnl_socket *nl)
 {
 	char buf[MNL_NLMSG_HDRLEN + 256] = {};
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
@@ -184,7 +178,7 @@ static int actions(struct list *l, struct mnl_socket *nl)
 	mnl_attr_put_strz(nlh, TCA_ACT_KIND, "bpf");
 	mnl_attr_nest_end(nlh, one);
 	mnl_attr_nest_end(nlh, tab);
-	at_hook(l, "act_bpf", true, true);
+	bt_hooks_at(l, "act_bpf", true);
 	err = dump(nl, nlh, on_action, l);
 	return err == -EINVAL || err == -ENOENT || err == -EOPNOTSUPP ? 0 : err;
 }
@@ -199,7 +193,7 @@ static void mac_of(struct bt_attached *a)
 		memcpy(a->mac, req.ifr_hwaddr.sa_data, sizeof(a->mac));
 }
 
-static int of_device(struct list *l, struct mnl_socket *nl, const struct bt_link *link)
+static int of_device(struct bt_hooks *l, struct mnl_socket *nl, const struct bt_link *link)
 {
 	struct bt_attached proto = { .ifindex = link->ifindex };
 	int err;
@@ -208,51 +202,29 @@ static int of_device(struct list *l, struct mnl_socket *nl, const struct bt_link
 	proto.ethernet = link->arp_type == ARPHRD_ETHER || link->arp_type == ARPHRD_LOOPBACK;
 	if (proto.ethernet)
 		mac_of(&proto);
-	l->proto = &proto;
-	if (link->xdp_prog_id) {
-		at_hook(l, "xdp", false, true);
-		add(l, link->xdp_prog_id, 0, 0);
-	}
-	err = query(l, BT_TCX_INGRESS, "tcx/ingress", true, true);
+	l->proto = proto;
+	bt_hooks_xdp(l, link);
+	err = query(l, BT_TCX_INGRESS, "tcx/ingress", true);
 	if (!err)
 		err = filters(l, nl, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), "clsact/ingress",
 			      true);
 	if (!err)
-		err = query(l, BT_TCX_EGRESS, "tcx/egress", true, false);
+		err = query(l, BT_TCX_EGRESS, "tcx/egress", false);
 	if (!err)
 		err = filters(l, nl, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS), "clsact/egress",
 			      false);
 	if (!err)
 		err = filters(l, nl, 0, "qdisc", false); /* filters of the root qdisc */
 	if (!err && !strcmp(link->kind, "netkit")) {
-		err = query(l, BT_NETKIT_PRIMARY, "netkit/primary", false, false);
+		err = query(l, BT_NETKIT_PRIMARY, "netkit/primary", false);
 		if (!err)
-			err = query(l, BT_NETKIT_PEER, "netkit/peer", false, false);
+			err = query(l, BT_NETKIT_PEER, "netkit/peer", false);
 	}
 	return err;
 }
 
-/* Programs of cgroups have no device: those that are loaded at all. */
-static int of_cgroups(struct list *l)
+static int collect(struct bt_hooks *l, struct mnl_socket *nl, const char *dev)
 {
-	__u32 id = 0;
-
-	at_hook(l, "cgroup_skb", false, false);
-	while (!bpf_prog_get_next_id(id, &id)) {
-		int fd __close = bpf_prog_get_fd_by_id(id);
-		struct bpf_prog_info info = {};
-		__u32 len = sizeof(info);
-
-		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &len) &&
-		    info.type == BPF_PROG_TYPE_CGROUP_SKB)
-			add(l, id, 0, 0);
-	}
-	return errno == ENOENT ? 0 : -errno;
-}
-
-static int collect(struct list *l, struct mnl_socket *nl, const char *dev)
-{
-	struct bt_attached none = { .ethernet = true };
 	struct bt_link *links __free = NULL;
 	struct bt_link one;
 	unsigned int n = 0;
@@ -268,16 +240,18 @@ static int collect(struct list *l, struct mnl_socket *nl, const char *dev)
 		if (err == -ENODEV)
 			err = 0; /* went away meanwhile */
 	}
-	l->proto = &none;
+	l->proto = (struct bt_attached){ .ethernet = true };
 	if (!err)
 		err = actions(l, nl);
-	return err ? err : of_cgroups(l);
+	if (!err)
+		err = bt_hooks_cgroups(l);
+	return err ? err : bt_hooks_loaded(l);
 }
 
 int bt_hooks_list(const char *dev, struct bt_attached **list, unsigned int *n)
 {
 	struct mnl_socket *nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
-	struct list l = {};
+	struct bt_hooks l = {};
 	int err;
 
 	if (!nl || mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) < 0) {

@@ -10,20 +10,24 @@
 struct bt_attached {
 	int ifindex; /* 0: no device */
 	char dev[IFNAMSIZ];
-	char hook[32]; /* "tcx/ingress", "clsact/egress", "xdp", "netkit/primary", "cgroup_skb" ...
-			*/
+	char hook[32]; /* "tcx/ingress", "clsact/egress", "xdp/generic", "netkit/primary",
+			  "cgroup_skb/egress", "socket", "sk_lookup" ... */
 	__u32 prog_id;
 	__u32 prio, handle; /* of a filter; 0: none */
 	__u8 mac[6]; /* of the device */
-	bool runs; /* a hook whose programs can be audited */
 	bool ingress;
 	bool class_id; /* a filter without direct-action */
 	bool ethernet; /* packets of the device have an Ethernet header */
+	char cgroup[256]; /* path of the cgroup it is attached to; "": none */
+	__u32 dispatcher; /* id of the XDP dispatcher that runs it; 0: none */
+	/* Why no BIG TCP packet ever gets there, one phrase; NULL: some may. */
+	const char *no_jumbo;
 };
 
 /*
- * In the order of devices, hooks, and how programs run. @dev: of this device alone, else of all and
- * those that belong to none (cgroup_skb, act_bpf). free() *list. 0, or -errno with a sentence:
+ * In the order of devices, hooks, and how programs run; behind an XDP dispatcher the programs that
+ * it runs. @dev: of this device alone, else of all and those that belong to none: act_bpf, cgroup_skb,
+ * and what is loaded but does not tell where it is attached (socket filters, sk_lookup). free() *list. 0, or -errno with a sentence:
  * -ENODEV, -EPERM.
  */
 int bt_hooks_list(const char *dev, struct bt_attached **list, unsigned int *n);

@@ -9,12 +9,10 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/ethtool.h>
-#include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <bigtcp/jumbo.h>
@@ -22,6 +20,7 @@
 #include "base/bpf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/ethtool.h"
 #include "base/netns.h"
 #include "core/observer.h"
 #include "core/probe.h"
@@ -146,36 +145,19 @@ static int set_sizes(int ifindex, const struct stage *st)
 	return st->big ? bt_link_set_sizes(ifindex, &s) : 0;
 }
 
-/* Switches an offload and checks that it took. @cmd: ETHTOOL_S...; ETHTOOL_G... is one less. */
-static int ethtool_set(int ifindex, __u32 cmd, __u32 on)
-{
-	struct ethtool_value val = { .cmd = cmd, .data = on };
-	struct ifreq ifr = { .ifr_data = (void *)&val };
-	int fd __close = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0 || !if_indextoname((unsigned int)ifindex, ifr.ifr_name))
-		return -errno;
-	if (ioctl(fd, SIOCETHTOOL, &ifr))
-		return -errno;
-	val.cmd = cmd - 1;
-	if (ioctl(fd, SIOCETHTOOL, &ifr))
-		return -errno;
-	return !val.data == !on ? 0 : -EOPNOTSUPP;
-}
-
 /* Where the sender cuts its packets up, it is the receiver's GRO that builds large ones. */
 static int let_gro_build(const struct stage *st, bool gro)
 {
 	int err = bt_netns_set(st->tx_ns);
 
 	if (!err)
-		err = ethtool_set(st->tx_if, ETHTOOL_STSO, !gro);
+		err = bt_ethtool_set(st->tx_if, ETHTOOL_STSO, !gro);
 	if (!err)
-		err = ethtool_set(st->tx_if, ETHTOOL_SGSO, !gro);
+		err = bt_ethtool_set(st->tx_if, ETHTOOL_SGSO, !gro);
 	if (!err)
 		err = bt_netns_set(st->rx_ns);
 	if (!err)
-		err = ethtool_set(st->rx_if, ETHTOOL_SGRO, gro);
+		err = bt_ethtool_set(st->rx_if, ETHTOOL_SGRO, gro);
 	return err;
 }
 

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX16 65535u
+#define MAX16	     65535u
+#define NEXT_UNKNOWN 0xfd /* RFC 3692: for experiments */
 
 static void put16(__u8 *p, __u32 v)
 {
@@ -30,7 +31,9 @@ static __u32 fit16(__u32 v)
 
 static __u8 l4_proto(const struct bt_packet *p)
 {
-	return p->udp ? IPPROTO_UDP : IPPROTO_TCP;
+	if (p->udp)
+		return p->other ? NEXT_UNKNOWN : IPPROTO_UDP;
+	return IPPROTO_TCP;
 }
 
 /* Ends with the next header: TCP, or the jumbo header in front of it. */
@@ -99,7 +102,6 @@ static void put_udp(const struct bt_packet *p, __u8 *h, __u32 len)
 #define IPV4_SADDR    12
 /* Where a program for Ethernet looks for IPv6's next header. */
 #define ETH_IPV6_NEXT (BT_ETH_LEN + 6)
-#define NEXT_UNKNOWN  0xfd /* RFC 3692: for experiments */
 
 void bt_flow_no_link(struct bt_flow *f)
 {

@@ -38,6 +38,7 @@ struct bt_packet {
 	enum bt_shape shape;
 	__u8 flags; /* enum bt_tcp_flag */
 	bool udp; /* not TCP but UDP; plain packets only */
+	bool other; /* with udp: a protocol that nobody knows */
 	bool no_link; /* starts with the IP header, as on tun; see bt_flow_no_link() */
 	__u32 len; /* of the whole frame, Ethernet header (if any) and jumbo header included */
 	__u8 dmac[6];

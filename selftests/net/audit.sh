@@ -245,23 +245,6 @@ action_found()
 	jq -e '.[] | select(.hook == "act_bpf") | .verdict == "drops"' "$tmp/act.json"
 }
 
-xdp_listed()
-{
-	ip link add x0 type veth peer name x1 && ip link set x0 up
-	bpftool prog load "$CASES" /sys/fs/bpf/casexdp type xdp 2>/dev/null ||
-		"$CLANG" -target bpf -O2 -g -x c - -c -o "$tmp/xdp.o" <<-EOF
-			__attribute__((section("xdp"), used)) int pass(void *ctx) { return 2; }
-			char l[] __attribute__((section("license"), used)) = "GPL";
-		EOF
-	[ -e /sys/fs/bpf/casexdp ] || bpftool prog load "$tmp/xdp.o" /sys/fs/bpf/casexdp || return 1
-	ip link set x0 xdpgeneric pinned /sys/fs/bpf/casexdp || return 1
-	audit -j x0 >"$tmp/x.json" 2>/dev/null
-	[ $? = 3 ] || return 1
-	jq -e '.[0].hook == "xdp" and .[0].verdict == "unknown" and
-		(.[0].evidence | test("not supported in this version"))' "$tmp/x.json" || return 1
-	audit --allow-unknown x0 >/dev/null 2>&1
-}
-
 # The kernel's own MLD and neighbour packets pass the programs too: one quiet try of some is enough.
 no_run()
 {
@@ -408,7 +391,6 @@ t evidence_json "the evidence in JSON"
 t maps_kept "a live program's maps keep their entries"
 t twin_told "twins are told from other programs"
 t no_run "--no-run lists and runs nothing"
-t xdp_listed "XDP programs are listed as unknown"
 t action_found "an action (act_bpf) is found and judged"
 t busy_device "traffic on the device: no false alarm"
 t hundred "100 attached programs in less than 5 seconds"

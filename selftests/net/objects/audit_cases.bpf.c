@@ -482,11 +482,11 @@ int by_dest(struct __sk_buff *skb)
 	return skb->protocol == bpf_htons(ETH_P_IPV6) ? count(word(skb, 50)) : TC_ACT_OK;
 }
 
-/* expect: not_tc audit=unknown */
-SEC("xdp")
-int not_tc(struct xdp_md *ctx)
+/* expect: no_hook audit=unknown */
+SEC("lwt_in")
+int no_hook(struct __sk_buff *skb)
 {
-	return XDP_PASS;
+	return BPF_OK;
 }
 
 char _license[] SEC("license") = "GPL";
