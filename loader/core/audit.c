@@ -115,12 +115,6 @@ static int judge_flows(struct bt_judge *j, const struct bt_flows *flows)
 	return err;
 }
 
-/* Bytes of a packet that its length can be told from. */
-static int seen_at_most(enum bt_kind kind)
-{
-	return kind == BT_KIND_XDP ? BT_RUN_XDP_LINEAR : BT_RUN_SMALL_MAX;
-}
-
 /* Equal as far as could be seen: is that far enough to say safe? */
 static void doubts(struct bt_audit_result *res, const struct bt_judge *j,
 		   const struct bt_prog_facts *f)
@@ -132,9 +126,9 @@ static void doubts(struct bt_audit_result *res, const struct bt_judge *j,
 			BT_RUN_SMALL_MAX);
 	if (f->len_use >= BT_LEN_DECIDES)
 		unknown(res,
-			"what it does hangs on the packet's length%s%s, and a test run shows it no "
-			"more than %d bytes",
-			f->len_line[0] ? ", at " : "", f->len_line, seen_at_most(j->kind));
+			"what it does hangs on the packet's length%s%s: a test run cannot show that of "
+			"a jumbo packet",
+			f->len_line[0] ? ", at " : "", f->len_line);
 	if (unseen)
 		unknown(res, "%s", unseen);
 	if (f->sends[0])

@@ -21,6 +21,7 @@ enum value {
 	V_CTX,
 	V_DATA, /* a packet pointer */
 	V_END, /* data_end */
+	V_BUF, /* the length, of a helper that test runs give the whole length of */
 	V_LEN, /* the length, give or take a small constant */
 	V_SUM, /* a number with the length in it */
 };
@@ -322,6 +323,8 @@ static void do_compare(struct flow *f, const struct state *s, unsigned int at)
 			note(f, BT_LEN_DECIDES, at);
 		return;
 	}
+	if (dst == V_BUF && (in->imm > BT_LEN_FULL || in->imm < 0))
+		note(f, BT_LEN_DECIDES, at);
 	if (!is_len(dst))
 		return;
 	if (in->imm > BT_LEN_TOP)
@@ -348,7 +351,10 @@ static void do_helper(struct flow *f, struct state *s, unsigned int at)
 		if (is_len(s->reg[r]))
 			note(f, BT_LEN_DECIDES, at);
 	}
-	after_call(s, name && strstr(name, "dynptr_size") ? V_LEN : V_ANY);
+	if (name && strstr(name, "dynptr_size"))
+		after_call(s, V_LEN);
+	else
+		after_call(s, name && strstr(name, "xdp_get_buff_len") ? V_BUF : V_ANY);
 }
 
 /* A function's frame is its own: pointers to the caller's are to some stack. */

@@ -23,6 +23,8 @@ enum bt_len_use {
 #define BT_LEN_SURE 1000
 /* What data to data_end, or skb->len, of a test run never exceeds. */
 #define BT_LEN_TOP 3400
+/* The longest packet of an XDP test run. */
+#define BT_LEN_FULL 66148
 
 /*
  * @insns: as the kernel shows them (xlated), subprograms included. skb->len, and data_end less data,
