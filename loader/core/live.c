@@ -9,6 +9,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/ethtool.h>
+#include <linux/if_link.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -37,11 +38,14 @@
 #define GRO_MTU 9000
 
 /* fd00:b16::1, ::2 and 192.0.2.1, .2 (documentation) */
-#define TX6  "fd00:b16::1"
-#define RX6  "fd00:b16::2"
-#define TX4  "192.0.2.1"
-#define RX4  "192.0.2.2"
-#define PORT 5001
+#define TX6	  "fd00:b16::1"
+#define RX6	  "fd00:b16::2"
+#define TX4	  "192.0.2.1"
+#define RX4	  "192.0.2.2"
+#define PORT	  5001
+
+#define XDP_MTU	  1500 /* what a veth takes native XDP at */
+#define XDP_BYTES (4UL << 20)
 
 /* The stage: what the four looks have in common. */
 struct stage {
@@ -232,7 +236,8 @@ static void judge(const struct bt_seen *seen, int err, bool v4, struct bt_look *
 	snprintf(look->why, sizeof(look->why), fmt, with + without);
 }
 
-static int transfer(const struct stage *st, bool v4, struct bt_observer *o)
+static int transfer(const struct stage *st, bool v4, unsigned long bytes, int (*enough)(void *arg),
+		    struct bt_observer *o)
 {
 	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6, .sin6_port = htons(PORT) };
 	struct sockaddr_in a4 = { .sin_family = AF_INET, .sin_port = htons(PORT) };
@@ -243,7 +248,7 @@ static int transfer(const struct stage *st, bool v4, struct bt_observer *o)
 	inet_pton(AF_INET, RX4, &a4.sin_addr);
 	r.addr = v4 ? (struct sockaddr *)&a4 : (struct sockaddr *)&a6;
 	r.addr_len = v4 ? sizeof(a4) : sizeof(a6);
-	return bt_transfer(&r, BYTES, LOOK_MS, seen_enough, o);
+	return bt_transfer(&r, bytes, LOOK_MS, enough, o);
 }
 
 static int one_look(const struct stage *st, struct bt_observer *o, bool recv, bool v4,
@@ -266,11 +271,100 @@ static int one_look(const struct stage *st, struct bt_observer *o, bool recv, bo
 	err = bt_observer_attach(o, recv ? st->rx_if : st->tx_if, recv);
 	if (err)
 		return err;
-	err = transfer(st, v4, o);
+	err = transfer(st, v4, BYTES, seen_enough, o);
 	if (bt_observer_read(o, &seen))
 		return bt_err(-EIO, "cannot read what the observer saw");
 	judge(&seen, err, v4, look);
 	return 0;
+}
+
+/* --- what XDP does -------------------------------------------------------------- */
+
+/* A program that lets everything pass; its fd. */
+static int load_pass(void)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = XDP_PASS },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_XDP, "bigtcp_pass", "GPL", insns, 2, NULL);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int gro_seen(void *arg)
+{
+	struct bt_seen seen;
+
+	return !bt_observer_read(arg, &seen) && seen.max_len > GRO_MTU + 100;
+}
+
+/* Packets of the MTU come to a device with a generic program, and GRO is switched on: is it? */
+static enum bt_switch generic_gro(const struct stage *st, struct bt_observer *o, int prog)
+{
+	enum bt_switch is = BT_SWITCH_UNKNOWN;
+	struct bt_seen seen = {};
+	int err = let_gro_build(st, true);
+
+	if (!err)
+		err = bt_netns_set(st->rx_ns);
+	if (!err)
+		err = bpf_xdp_attach(st->rx_if, prog, XDP_FLAGS_SKB_MODE, NULL);
+	if (err)
+		return is;
+	if (!bt_observer_attach(o, st->rx_if, true)) {
+		err = transfer(st, false, XDP_BYTES, gro_seen, o);
+		if (gro_seen(o))
+			is = BT_SWITCH_ON;
+		else if (!err && !bt_observer_read(o, &seen) && seen.packets > XDP_BYTES / GRO_MTU)
+			is = BT_SWITCH_OFF; /* all of it has come, in small pieces */
+	}
+	if (!bt_netns_set(st->rx_ns))
+		bpf_xdp_detach(st->rx_if, XDP_FLAGS_SKB_MODE, NULL);
+	return is;
+}
+
+/* TSO of the sender is on; is it still, when the other end gets a native program? */
+static enum bt_switch native_tso(const struct stage *st, int prog)
+{
+	struct bt_feature_state before, after;
+	int err = let_gro_build(st, false);
+
+	if (!err)
+		err = bt_netns_set(st->rx_ns);
+	if (!err)
+		err = bt_link_set_mtu(st->rx_if, XDP_MTU);
+	if (!err)
+		err = bt_netns_set(st->tx_ns);
+	if (!err)
+		err = bt_link_set_mtu(st->tx_if, XDP_MTU);
+	if (!err)
+		err = bt_ethtool_feature(st->tx_if, "tx-tcp6-segmentation", &before);
+	if (!err)
+		err = bt_netns_set(st->rx_ns);
+	if (!err)
+		err = bpf_xdp_attach(st->rx_if, prog, XDP_FLAGS_DRV_MODE, NULL);
+	if (!err)
+		err = bt_netns_set(st->tx_ns);
+	if (!err)
+		err = bt_ethtool_feature(st->tx_if, "tx-tcp6-segmentation", &after);
+	if (err || !before.on)
+		return BT_SWITCH_UNKNOWN;
+	return after.on ? BT_SWITCH_ON : BT_SWITCH_OFF;
+}
+
+/* What can't be found out is no failure of the looks. */
+static void look_at_xdp(const struct stage *st, struct bt_observer *o, struct bt_live *live)
+{
+	int prog __close = load_pass();
+
+	if (prog < 0)
+		return;
+	/* GRO says something only where it was seen at work without a program. */
+	if (live->looks[BT_LIVE_RECV].packets)
+		live->generic_gro = generic_gro(st, o, prog);
+	live->native_tso = native_tso(st, prog);
+	bt_err_clear();
 }
 
 static int in_child(void *arg, void *res)
@@ -291,6 +385,8 @@ static int in_child(void *arg, void *res)
 
 		err = one_look(&st, o, recv, v4, &live->looks[i]);
 	}
+	if (!err)
+		look_at_xdp(&st, o, live);
 	return err;
 }
 

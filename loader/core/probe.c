@@ -179,6 +179,26 @@ static void attach_ways(struct list *l, const struct bt_live *live)
 			   "no netkit devices here (6.7, CONFIG_NETKIT)");
 }
 
+static void add_switch(struct list *l, const char *name, enum bt_switch is, const char *if_on,
+		       const char *if_off)
+{
+	static const char *const values[] = { "unknown", "on", "off" };
+	const char *const means[] = { "not seen: take nothing for granted", if_on, if_off };
+
+	add(l, name, values[is], means[is]);
+}
+
+/* What a program does to BIG TCP by being there. */
+static void xdp(struct list *l, const struct bt_live *live)
+{
+	add_switch(l, "xdp_native_tso", live->native_tso,
+		   "native XDP on a veth leaves the other end's TSO alone: jumbo packets come",
+		   "native XDP on a veth switches the other end's TSO off: no BIG TCP from there");
+	add_switch(l, "xdp_generic_gro", live->generic_gro,
+		   "generic XDP leaves GRO alone: the program sees what it builds",
+		   "generic XDP switches GRO off: no BIG TCP is built on receive");
+}
+
 static void struct_ops(struct list *l)
 {
 	/* 6.12 built without modules knows no struct module, and then registers nothing. */
@@ -290,6 +310,8 @@ unsigned int bt_probe_features(const struct bt_live *live,
 	if (live)
 		live_sizes(&l, live);
 	attach_ways(&l, live);
+	if (live)
+		xdp(&l, live);
 	struct_ops(&l);
 	kfuncs(&l);
 	btf_rows(&l);

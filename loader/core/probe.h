@@ -36,12 +36,16 @@ struct bt_look {
 	__u32 n_bytes;
 };
 
+enum bt_switch { BT_SWITCH_UNKNOWN, BT_SWITCH_ON, BT_SWITCH_OFF };
+
 struct bt_live {
 	struct bt_look looks[BT_LIVE_N];
 	bool by_tcx; /* the observer was attached by a tcx link; else by cls_bpf */
 	struct bt_sizes max; /* largest a veth took, or BT_NO_LIMIT; ipv4 0: the kernel has none */
 	__u32 tso_max; /* of a veth */
 	bool netkit; /* a netkit pair could be made */
+	enum bt_switch native_tso; /* a veth's TSO, while the other end has a native XDP program */
+	enum bt_switch generic_gro; /* GRO of a device that has a generic XDP program */
 };
 
 /* Takes about a second, at most 20. Returns 0 (looks may still be BT_FORM_UNKNOWN each), or

@@ -172,6 +172,8 @@ sizes="$(value gso_max_size) $(value gro_max_size)"
 want="524280 524280"
 at_least 6 2 || want="524280 any"
 check "the largest sizes ($sizes)" [ "$sizes" = "$want" ]
+check "native XDP on a veth: the other end's TSO goes off" [ "$(value xdp_native_tso)" = off ]
+check "generic XDP: GRO goes off" [ "$(value xdp_generic_gro)" = off ]
 check "no capability is missing" [ "$(value missing_caps)" = none ]
 check "says what it lacks, with exit 2" refused
 check "says so in one line of text" text_error
