@@ -20,6 +20,7 @@ libelf-dev loader
 zlib1g-dev loader
 libmnl-dev netlink
 libxdp-dev xdp
+xdp-tools xdp-tests
 libinih-dev config
 libseccomp-dev exec
 bpftool skeletons

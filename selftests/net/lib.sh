@@ -22,6 +22,14 @@ net_die()
 	exit 2
 }
 
+# net_loaders: builds what is in loaders/, if there is a compiler (a VM's guest is given it); before net_private.
+net_loaders()
+{
+	L=$(realpath -m "$OUT/loaders")
+	export L
+	[ -n "${BT_NET_INSIDE:-}" ] || ! command -v make >/dev/null || make -s -C selftests/net/loaders O="$L" >&2
+}
+
 # net_private SCRIPT ARG...: goes on in the namespaces described above. Sets $tmp, a folder there.
 net_private()
 {

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# For tests of the hooks that are no tc hooks, with the programs of objects/hooks.bpf.c. Sourced after lib_twin.sh.
+# For tests of the hooks that are no tc hooks, with the programs of loaders/hooks.bpf.c. Sourced after lib_twin.sh;
+# net_loaders was called.
 : "${tmp:?}"
-build hooks
 HOOKS=$tmp/hooks.o
+cp "$OUT/loaders/hooks.bpf.o" "$HOOKS" || net_die "no hooks.bpf.o"
 LINKS=/sys/fs/bpf/bigtcp/v1/links
 export HOOKS LINKS
 
@@ -83,6 +84,7 @@ is_twin()
 	[ -n "$(twin_map "$1")" ] || { echo "program $1 is no twin"; return 1; }
 }
 
+# shellcheck disable=SC2034 # seen: result() shows it
 # fair_books PROG_ID: after send(), adds to $wrong what a program that reads jumbo packets right would not
 # have: all bytes under the port, jumbo packets among them, nothing under other, nothing lost.
 fair_books()

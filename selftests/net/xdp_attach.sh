@@ -8,13 +8,14 @@
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/net/lib.sh
 . selftests/net/lib.sh
+net_loaders || exit 1
 net_private "$0" "$@"
 # shellcheck source=selftests/net/lib_twin.sh
 . selftests/net/lib_twin.sh
 # shellcheck source=selftests/net/lib_hooks.sh
 . selftests/net/lib_hooks.sh
 
-BYTES=60000000
+BYTES=${BT_BYTES:-60000000}
 net_direct
 ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up || net_die "no veth pair"
 
@@ -251,7 +252,7 @@ detach_r0()
 naive()
 {
 	attach_r0 fw skb --plain
-	timeout 20 "$TRAFFIC" -c snd -s rcv -a "$SERVER" -t 2 -n $BYTES >/dev/null 2>&1
+	timeout 20 "$TRAFFIC" -c snd -s rcv -a "$SERVER" -t 2 -n "$BYTES" >/dev/null 2>&1
 	wrong=
 	above "dropped packets above 64 KiB" "$(booked "$id" 1 large)" 0
 	expect "packets above 64 KiB that it let in" "$(booked "$id" 0 large)" 0
@@ -264,7 +265,7 @@ naive()
 twin()
 {
 	attach_r0 "$2" skb "${@:3}"
-	send $BYTES
+	send "$BYTES"
 	fair_books "$id"
 	no_bad snd rcv
 	detach_r0
@@ -274,7 +275,7 @@ twin()
 native()
 {
 	attach_r0 fw native
-	send $BYTES
+	send "$BYTES"
 	above "bytes booked under the port" "$(booked "$id" 0 bytes)" "$((BYTES - 1))"
 	expect "packets above 64 KiB" "$(booked "$id" 0 large)" 0
 	expect "packets that took the jumbo path" "$(twin_state "$(twin_map "$id")")" "0 0"

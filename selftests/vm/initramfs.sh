@@ -11,10 +11,10 @@ OUT=${OUT:-.output}
 # The guest's commands are the real ones: tests must not see busybox's ip or grep. busybox only
 # fills the gaps (/usr/lib/busybox, last in PATH). BT_VM_COMMANDS adds to them (strace, gdb).
 commands="bash dash mount umount mkdir rm mv cp ln ls cat chmod touch find xargs sort uniq head tail
-cut tr wc tee seq sleep timeout date stat stty mktemp dirname basename readlink sha256sum cksum cmp
+cut tr wc tee seq sleep timeout date stat stty mktemp dirname basename readlink realpath sha256sum cksum cmp
 diff dd od env id uname nproc expr printf true false test mawk awk sed grep egrep kill nohup setpriv
 ip tc ss bridge bpftool ethtool iperf3 tcpdump jq nsenter unshare ping sysctl ps pgrep
-modprobe insmod lsmod rmmod dmesg flock setsid capsh getpcaps ${BT_VM_COMMANDS:-}"
+xdp-loader xdp-filter modprobe insmod lsmod rmmod dmesg flock setsid capsh getpcaps ${BT_VM_COMMANDS:-}"
 
 die()
 {
@@ -26,7 +26,7 @@ die()
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 root=$work/root
-mkdir -p "$root"/{dev,proc,sys,tmp,run,root,etc,bigtcp,usr/{bin,sbin,lib,lib64,lib/busybox,share}} || exit 1
+mkdir -p "$root"/{dev,proc,sys,tmp,mnt,run,root,etc,bigtcp,usr/{bin,sbin,lib,lib64,lib/busybox,share}} || exit 1
 for d in bin sbin lib lib64; do
 	ln -s usr/$d "$root/$d"
 done
@@ -72,6 +72,10 @@ cp "$(type -P busybox)" "$root/usr/lib/busybox/busybox"
 done
 [ -d /usr/share/iproute2 ] && cp -r /usr/share/iproute2 "$root/usr/share/"
 [ -d /etc/iproute2 ] && cp -r /etc/iproute2 "$root/etc/"
+# libxdp looks for its dispatcher, and xdp-filter for its programs, in lib/bpf.
+for d in /usr/lib/bpf "/usr/lib/$(gcc -print-multiarch)/bpf"; do
+	[ -d "$d" ] && mkdir -p "$root$d" && cp -L "$d"/*.o "$root$d/"
+done
 printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n' >"$root/etc/passwd"
 printf 'root:x:0:\nnogroup:x:65534:\n' >"$root/etc/group"
 printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts"
@@ -79,7 +83,7 @@ ln -s /proc/self/mounts "$root/etc/mtab"
 
 shopt -s globstar nullglob
 # The corpus's sources go with it: the tests read its statements there.
-add_tree "$OUT"/bigtcp "$OUT"/loaders/{plain,raw,skel,goloader} "$OUT"/libbigtcp.so "$OUT"/tests/prog "$OUT"/tools/* "$OUT"/**/*.bpf.o \
+add_tree "$OUT"/bigtcp "$OUT"/loaders/{plain,raw,skel,goloader,gohooks} "$OUT"/libbigtcp.so "$OUT"/tests/prog "$OUT"/tools/* "$OUT"/**/*.bpf.o \
 	"$OUT"/corpus/*.tab selftests/**/*.sh selftests/corpus/*.bpf.c
 # What the compiler leaves beside a tool is of no use there.
 rm -f "$root"/bigtcp/.output/tools/*.d
