@@ -14,7 +14,7 @@ net_private "$0" "$@"
 # shellcheck source=selftests/net/lib_hooks.sh
 . selftests/net/lib_hooks.sh
 
-BYTES=${BT_BYTES:-40000000}
+BYTES=${BT_BYTES:-30000000}
 need_hbh "loaders under exec"
 net_direct
 net_size 185000 snd s0 rcv r0
@@ -203,6 +203,7 @@ else
 fi
 go_socket
 mkdir "$tmp/cg"
+trap 'rmdir "$tmp/cg/bigtcp-test-$$" 2>/dev/null' EXIT
 if mount -t cgroup2 none "$tmp/cg" 2>/dev/null; then
 	cgroup "a cgroup's ingress" acct_in cgroup-ingress
 	cgroup "a cgroup's egress" acct_out cgroup-egress

@@ -15,7 +15,7 @@ net_private "$0" "$@"
 # shellcheck source=selftests/net/lib_hooks.sh
 . selftests/net/lib_hooks.sh
 
-BYTES=${BT_BYTES:-60000000}
+BYTES=${BT_BYTES:-30000000}
 net_direct
 ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up || net_die "no veth pair"
 
@@ -308,5 +308,6 @@ net_size 185000 snd s0 rcv r0
 naive
 twin "its twin lets them in and books them right" fw
 twin "the same with frags" fw_frags
+twin "the same by addressing" fw --by-address
 native
 finish
