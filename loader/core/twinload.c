@@ -229,12 +229,16 @@ static bool is_signed(const struct bt_load *l)
 	return sig;
 }
 
-static int refused_signed(struct bt_load *l)
+/* Why there is no twin, as far as that lies in the load call and not in the instructions; NULL: nothing. */
+static const char *unfit(const struct bt_load *l)
 {
-	l->rep->reason.why = BIGTCP_TWIN_PROG_TYPE;
-	snprintf(l->rep->reason.text, sizeof(l->rep->reason.text),
-		 "it is signed, and any change of its instructions breaks the signature");
-	return refused(l, -EOPNOTSUPP);
+	if (is_signed(l))
+		return "it is signed, and any change of its instructions breaks the signature";
+	if (l->attr.prog_type == BPF_PROG_TYPE_EXT && bt_is_twin((int)l->attr.attach_prog_fd))
+		return "it goes into a function of a twin, which has a copy of its functions for "
+		       "jumbo packets: they do not get to it. Load the program it goes into as it "
+		       "is (--plain, or not under bigtcp exec)";
+	return NULL;
 }
 
 /* Errors that no other form makes good. */
@@ -302,10 +306,14 @@ static bool same_as_original(const struct bt_load *l)
 
 static int load_twin(struct bt_load *l)
 {
+	const char *why = unfit(l);
 	int fd, engine = 0;
 
-	if (is_signed(l))
-		return refused_signed(l);
+	if (why) {
+		l->rep->reason.why = BIGTCP_TWIN_PROG_TYPE;
+		snprintf(l->rep->reason.text, sizeof(l->rep->reason.text), "%s", why);
+		return refused(l, -EOPNOTSUPP);
+	}
 	/* No engine needed to see these fail. */
 	if (!l->attr.insns || !l->attr.insn_cnt || l->attr.insn_cnt > INSNS_MAX)
 		return load_original(l);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "core/twintype.h"
+#include "base/cleanup.h"
+
+#include <bigtcp/twin.h>
 
 #include <bpf/bpf.h>
+#include <string.h>
 
 /* Newer than linux-libc-dev 6.1. */
 #define TYPE_NETFILTER 32 /* 6.4 */
@@ -73,4 +77,32 @@ enum bpf_prog_type bt_twin_type_of(enum bpf_prog_type type, int attach_prog_fd)
 	if (type != BPF_PROG_TYPE_EXT || bpf_obj_get_info_by_fd(attach_prog_fd, &info, &len))
 		return type;
 	return bt_twin_type(info.type)->unaffected ? type : info.type;
+}
+
+static bool is_state_map(__u32 id)
+{
+	int fd __close = bpf_map_get_fd_by_id(id);
+	struct bpf_map_info info = { 0 };
+	__u32 len = sizeof(info);
+
+	return fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &len) &&
+	       !strcmp(info.name, BIGTCP_TWIN_STATE_NAME);
+}
+
+bool bt_is_twin(int prog_fd)
+{
+	__u32 ids[64]; /* the most that a program has (MAX_USED_MAPS) */
+	struct bpf_prog_info info = {
+		.nr_map_ids = sizeof(ids) / sizeof(ids[0]),
+		.map_ids = (__u64)(unsigned long)ids,
+	};
+	__u32 len = sizeof(info), n;
+
+	if (bpf_obj_get_info_by_fd(prog_fd, &info, &len))
+		return false;
+	for (n = 0; n < info.nr_map_ids && n < sizeof(ids) / sizeof(ids[0]); n++) {
+		if (is_state_map(ids[n]))
+			return true;
+	}
+	return false;
 }

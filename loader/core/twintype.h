@@ -30,4 +30,9 @@ bool bt_twin_type_has(enum bpf_prog_type type);
  */
 enum bpf_prog_type bt_twin_type_of(enum bpf_prog_type type, int attach_prog_fd);
 
+/* Is the program behind @prog_fd a twin? By its map; false also where this process may not look (that takes
+ * CAP_SYS_ADMIN).
+ */
+bool bt_is_twin(int prog_fd);
+
 #endif
