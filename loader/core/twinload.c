@@ -235,9 +235,9 @@ static const char *unfit(const struct bt_load *l)
 	if (is_signed(l))
 		return "it is signed, and any change of its instructions breaks the signature";
 	if (l->attr.prog_type == BPF_PROG_TYPE_EXT && bt_is_twin((int)l->attr.attach_prog_fd))
-		return "it goes into a function of a twin, which has a copy of its functions for "
-		       "jumbo packets: they do not get to it. Load the program it goes into as it "
-		       "is (--plain, or not under bigtcp exec)";
+		return "it goes into a function of a twin, where jumbo packets do not get, or only with "
+		       "their headers moved. Load the program it goes into as it is (--plain, or "
+		       "not under bigtcp exec)";
 	return NULL;
 }
 

@@ -192,6 +192,22 @@ with_filter()
 	ip -n rcv neigh del $CLIENT dev r0
 }
 
+# Jumbo packets take the twin's own copy of the function: that is said, and is no twin.
+into_twin()
+{
+	local rc
+
+	wrong=
+	"$BIGTCP" exec --report "$tmp/r" -- "$L/freplace" "$HOOKS" "$OUT/loaders/part.bpf.o" 2>"$tmp/log"
+	rc=$?
+	[ $rc != 77 ] || { skip "freplace into a twin" "freplace is not to be had here"; return; }
+	expect "status" $rc 0
+	expect "host" "$(reported xdp host)" "twin moves headers"
+	expect "part" "$(reported ext part)" "refused null"
+	grep -q 'goes into a function of a twin' "$tmp/r" || wrong+="no reason: $(grep '"part"' "$tmp/r")"
+	result "freplace into a twin: jumbo packets do not get there, and that is said" "$wrong"
+}
+
 cgroups()
 {
 	mkdir "$tmp/cg"
@@ -216,7 +232,7 @@ xdp_tools()
 }
 
 # BT_SOME: names of these functions, for a slow machine
-for f in ${BT_SOME:-iproute with_bpftool go_agent xdp_tools go_socket cgroups}; do
+for f in ${BT_SOME:-iproute with_bpftool go_agent xdp_tools into_twin go_socket cgroups}; do
 	$f
 done
 finish

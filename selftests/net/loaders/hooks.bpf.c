@@ -83,6 +83,22 @@ int nothing(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
+/* A program that looks at the packet itself, and has a function to be replaced. */
+__attribute__((noinline)) int part(struct xdp_md *ctx)
+{
+	volatile int ret = XDP_PASS;
+
+	return ctx ? ret : XDP_ABORTED;
+}
+
+SEC("xdp")
+int host(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+
+	return data + ETH_HLEN > end ? XDP_DROP : part(ctx);
+}
+
 /* Only its name is that of libxdp's. */
 SEC("xdp")
 int xdp_dispatcher(struct xdp_md *ctx)
