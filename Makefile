@@ -117,6 +117,11 @@ $(OUT)/corpus/expect.tab: selftests/corpus/expect.sh $(CORPUS_SRC)
 	@mkdir -p $(@D)
 	$(Q)sh $^ > $@
 
+$(OUT)/objects/%.bpf.o: selftests/net/objects/%.bpf.c
+	$(call msg,BPF,$@)
+	@mkdir -p $(@D)
+	$(Q)clang-$(firstword $(CLANGS)) $(BPF_CFLAGS) -c $< -o $@
+
 corpus: $(CORPUS_OBJ) $(OUT)/corpus/expect.tab ## build the corpus with every BPF compiler
 bpf-clangs: $(foreach v,$(CLANGS),$(patsubst bpf/%.bpf.c,$(OUT)/bpf/clang-$(v)/%.bpf.o,$(BPF_SRC)))
 
@@ -142,7 +147,7 @@ $(OUT)/fuzz/%: selftests/fuzz/%.c $(ENGINE_SRC)
 	$(Q)clang-14 -std=gnu11 -D_GNU_SOURCE -Iinclude -Iloader -O1 -g -fsanitize=fuzzer,address,undefined \
 		-fno-sanitize-recover=all $^ -o $@
 
-tests: all corpus bpf-clangs $(TOOLS) $(OUT)/tests/unit $(OUT)/tests/prog ## build everything the tests use
+tests: all corpus bpf-clangs $(TOOLS) $(OUT)/objects/audit_hooks.bpf.o $(OUT)/tests/unit $(OUT)/tests/prog ## build everything the tests use
 
 check: ## all tests but those that take a kernel build (root)
 	$(Q)sh selftests/check.sh style unit fuzz prog net vm

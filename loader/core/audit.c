@@ -135,9 +135,9 @@ static void doubts(struct bt_audit_result *res, const struct bt_judge *j,
 		unknown(res, "it calls %s: where copies go cannot be seen", f->sends);
 	if (j->redirected && !f->redirect_const)
 		unknown(res, "it redirects: a test run does not show to which device");
-	if (f->resizes[0] && j->kind == BT_KIND_XDP && !f->n_parts)
+	if (f->resizes[0] && j->kind == BT_KIND_XDP)
 		unknown(res, "it calls %s: a packet of another size is not compared", f->resizes);
-	else if (f->resizes[0] && j->kind != BT_KIND_XDP)
+	else if (f->resizes[0])
 		unknown(res,
 			"it calls %s, which in a test run does not do what it does on a "
 			"BIG TCP packet",
@@ -230,23 +230,27 @@ static void other_sockets(struct bt_judge *j, const struct bt_flows *flows)
 /*
  * Bad verdicts that a test run may only seem to show, since it has no packet above 64 KiB: of a
  * program that asks whether the packet is as long as that, and of a twin, which is such a
- * program.
+ * program; of a cgroup program that sees nothing at all.
  */
 static void artefacts(struct bt_audit_result *res, const struct bt_judge *j,
 		      const struct bt_prog_facts *f)
 {
 	bool whole =
 		j->kind == BT_KIND_TC || (j->kind == BT_KIND_XDP && bt_runner_frags(j->runner));
+	bool blind = j->kind == BT_KIND_CGROUP && f->direct && !bt_runner_direct(j->runner);
 
 	if (whole)
 		return;
 	res->by_mark = res->twin;
-	if (f->len_use < BT_LEN_THRESHOLD && !f->n_twins)
+	if (f->len_use < BT_LEN_THRESHOLD && !f->n_twins && !blind)
 		return;
 	for (unsigned int i = 0; i < BT_AUDIT_FORMS; i++) {
 		if (res->forms[i].verdict > BT_VERDICT_UNKNOWN)
 			res->forms[i].verdict = BT_VERDICT_UNKNOWN;
 	}
+	if (blind)
+		unknown(res, "it reads packets directly, and a test run on this kernel shows it no "
+			     "byte of them; audit it on a newer one");
 	if (f->n_twins && !res->twin)
 		unknown(res,
 			"%s twins, and a test run has no packet for those; audit the other "
@@ -301,8 +305,8 @@ static void audit_run(struct bt_auditor *a, int fd, const struct bt_audit_opts *
 	}
 	if (err)
 		unknown(res, "%s", run_error(err));
-	doubts(res, &j, f);
 	artefacts(res, &j, f);
+	doubts(res, &j, f);
 	if (j.kind == BT_KIND_SOCKET && !res->twin && safe_so_far(res))
 		other_sockets(&j, &flows);
 	else if (o->any_device && j.kind != BT_KIND_CGROUP && !res->twin && safe_so_far(res))

@@ -48,16 +48,15 @@ struct flow {
 	__u8 stored, foreign; /* what any stack has held; what was written by a pointer to one */
 	bool kept[KEPT_MAX]; /* offsets at which memory elsewhere was given the length as it is */
 	bool grew;
-	enum bt_len_use use;
-	unsigned int at;
+	struct bt_len_facts facts;
 };
 
 static void note(struct flow *f, enum bt_len_use use, unsigned int at)
 {
-	if (use <= f->use)
+	if (use <= f->facts.use)
 		return;
-	f->use = use;
-	f->at = at;
+	f->facts.use = use;
+	f->facts.at = at;
 }
 
 static bool is_len(__u8 v)
@@ -177,6 +176,7 @@ static void do_load(struct flow *f, struct state *s, unsigned int at)
 		v = f->stored;
 	} else if (base == V_CTX) {
 		v = load_ctx(f, in);
+		f->facts.direct |= v == V_END;
 	} else if (is_len(base)) {
 		note(f, BT_LEN_DECIDES, at);
 	} else if (base == V_ANY && f->kept[kept_at(in)]) {
@@ -540,16 +540,16 @@ static void one_round(struct flow *f)
 	}
 }
 
-enum bt_len_use bt_len_use_at(const struct bpf_insn *insns, unsigned int n,
-			      const struct bt_len_layout *ctx, bool may_return, unsigned int *at)
+void bt_len_scan_at(const struct bpf_insn *insns, unsigned int n, const struct bt_len_layout *ctx,
+		    bool may_return, struct bt_len_facts *out)
 {
 	void *mem[] = { NULL, NULL, NULL, NULL, NULL, NULL };
 	struct flow f = { insns, n, ctx, may_return };
 	int rounds = 0;
 
-	*at = 0;
+	*out = (struct bt_len_facts){ .use = BT_LEN_DECIDES, .direct = true };
 	if (!n || n > INSNS_MAX)
-		return BT_LEN_DECIDES;
+		return;
 	mem[0] = f.st = calloc(n, sizeof(*f.st));
 	mem[1] = f.func = calloc(n, sizeof(*f.func));
 	mem[2] = f.ret = calloc(n, sizeof(*f.ret));
@@ -561,13 +561,9 @@ enum bt_len_use bt_len_use_at(const struct bpf_insn *insns, unsigned int n,
 		do {
 			one_round(&f);
 		} while (f.grew && ++rounds < ROUNDS_MAX);
-	} else {
-		f.use = BT_LEN_DECIDES;
+		if (!f.grew)
+			*out = f.facts;
 	}
-	if (f.grew)
-		f.use = BT_LEN_DECIDES;
 	for (unsigned int i = 0; i < 6; i++)
 		free(mem[i]);
-	*at = f.at;
-	return f.use;
 }

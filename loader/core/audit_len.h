@@ -28,17 +28,22 @@ enum bt_len_use {
 
 /*
  * @insns: as the kernel shows them (xlated), subprograms included. skb->len, and data_end less data,
- * are followed through registers, the stack and calls. @at: the instruction that shows the
- * answer. What can't be followed is BT_LEN_DECIDES.
+ * are followed through registers, the stack and calls. What can't be followed is BT_LEN_DECIDES.
  */
-enum bt_len_use bt_len_use(const struct bpf_insn *insns, unsigned int n, enum bt_kind kind,
-			   unsigned int *at);
+struct bt_len_facts {
+	enum bt_len_use use;
+	unsigned int at; /* the instruction that shows it */
+	bool direct; /* it has packet pointers */
+};
+void bt_len_scan(const struct bpf_insn *insns, unsigned int n, enum bt_kind kind,
+		 struct bt_len_facts *out);
 
 /* The same with the context's layout given: offsets of len (-1: none), data and data_end. */
 struct bt_len_layout {
 	int len, data, end;
 };
-enum bt_len_use bt_len_use_at(const struct bpf_insn *insns, unsigned int n,
-			      const struct bt_len_layout *ctx, bool may_return, unsigned int *at);
+/* @may_return: the return value is a length. */
+void bt_len_scan_at(const struct bpf_insn *insns, unsigned int n, const struct bt_len_layout *ctx,
+		    bool may_return, struct bt_len_facts *out);
 
 #endif

@@ -35,13 +35,13 @@ static int member_of(const char *type, const char *name)
 	return id > 0 ? member(btf, id, name) : -1;
 }
 
-enum bt_len_use bt_len_use(const struct bpf_insn *insns, unsigned int n, enum bt_kind kind,
-			   unsigned int *at)
+void bt_len_scan(const struct bpf_insn *insns, unsigned int n, enum bt_kind kind,
+		 struct bt_len_facts *out)
 {
 	struct bt_len_layout l = { -1, 0, 8 }; /* struct xdp_buff: data, data_end */
 	int cb;
 
-	*at = 0;
+	*out = (struct bt_len_facts){ .use = BT_LEN_DECIDES, .direct = true };
 	if (kind == BT_KIND_XDP) {
 		if (bt_kbtf()) {
 			l.data = member_of("xdp_buff", "data");
@@ -53,10 +53,10 @@ enum bt_len_use bt_len_use(const struct bpf_insn *insns, unsigned int n, enum bt
 		l.data = member_of("sk_buff", "data");
 		l.end = member_of("bpf_skb_data_end", "data_end");
 		if (cb < 0 || l.len < 0 || l.end < 0)
-			return BT_LEN_DECIDES;
+			return;
 		l.end += cb;
 	}
 	if (l.data < 0 || l.end < 0)
-		return BT_LEN_DECIDES;
-	return bt_len_use_at(insns, n, &l, kind == BT_KIND_SOCKET, at);
+		return;
+	bt_len_scan_at(insns, n, &l, kind == BT_KIND_SOCKET, out);
 }

@@ -14,10 +14,11 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#define NEXTHDR_OFF 6 /* of IPv6 */
-#define ETH_LEN	    14
-#define PROGS_MAX   64 /* that are followed through program arrays */
-#define MAPS_MAX    512
+#define NEXTHDR_OFF  6 /* of IPv6 */
+#define ETH_LEN	     14
+#define SANDWICH_MAP "bigtcp_sandwich" /* bpf/xdp_strip.bpf.c, bpf/xdp_restore.bpf.c */
+#define PROGS_MAX    64 /* that are followed through program arrays */
+#define MAPS_MAX     512
 
 /* One loaded program's instructions and debug information. */
 struct image {
@@ -174,6 +175,7 @@ struct scan {
 	bool target_known, target_varies;
 	__s32 target[2]; /* arguments of a redirect: device, or map and key */
 	unsigned int branches; /* on the next header */
+	bool sandwich; /* bigtcp's own strip or restore, which put the size back together */
 };
 
 /* All redirects go to one place if their arguments are constants, and the same. */
@@ -202,6 +204,8 @@ static void scan_call(struct scan *s, unsigned int at)
 		if (strcmp(helpers[h].name, name))
 			continue;
 		field = (char *)s->f + helpers[h].off;
+		if (field == s->f->resizes && s->sandwich)
+			return;
 		snprintf(field, sizeof(s->f->hidden), "%s", name);
 		if (field == s->f->redirects || field == s->f->map_redirects)
 			scan_redirect(s, at, field == s->f->map_redirects);
@@ -291,17 +295,17 @@ static bool is_magic(const struct bpf_insn *i)
 static void scan_len(struct scan *s)
 {
 	const struct image *im = s->im;
-	enum bt_len_use use;
-	unsigned int at;
+	struct bt_len_facts len;
 
-	use = bt_len_use(im->insns, im->n, s->f->kind, &at);
-	if (use <= s->f->len_use)
+	bt_len_scan(im->insns, im->n, s->f->kind, &len);
+	s->f->direct |= len.direct;
+	if (len.use <= s->f->len_use)
 		return;
-	s->f->len_use = use;
+	s->f->len_use = len.use;
 	s->f->len_line[0] = 0;
 	if (im->btf_fd >= 0)
 		bt_insn_source(im->btf_fd, im->lines, im->info.nr_line_info,
-			       im->info.line_info_rec_size, at, s->f->len_line,
+			       im->info.line_info_rec_size, len.at, s->f->len_line,
 			       sizeof(s->f->len_line));
 }
 
@@ -358,6 +362,15 @@ static void reach_prog(struct reach *r, __u32 id)
 	r->prog_ids[r->n_progs] = id;
 	if (r->progs[r->n_progs] >= 0)
 		r->n_progs++;
+}
+
+static bool map_named(__u32 id, const char *name)
+{
+	int fd __close = bpf_map_get_fd_by_id(id);
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
+
+	return fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &len) && !strcmp(info.name, name);
 }
 
 static void reach_map(struct reach *r, __u32 id)
@@ -432,8 +445,12 @@ int bt_prog_facts(int prog_fd, struct bt_prog_facts *out)
 				f.n_parts = reach_parts(&r, f.id);
 			full_name(&im, f.name, sizeof(f.name));
 		}
-		for (__u32 m = 0; m < im.info.nr_map_ids; m++)
+		s.sandwich = false;
+		for (__u32 m = 0; m < im.info.nr_map_ids; m++) {
 			reach_map(&r, im.maps[m]);
+			s.sandwich |= im.info.type == BPF_PROG_TYPE_EXT &&
+				      map_named(im.maps[m], SANDWICH_MAP);
+		}
 		s.im = &im;
 		scan(&s, !i);
 		image_free(&im);

@@ -33,6 +33,7 @@ struct bt_prog_facts {
 	char map_redirects[48]; /* by a map of devices, CPUs or sockets (XDP) */
 	bool redirect_const; /* all redirects go to one place given by constants */
 	enum bt_len_use len_use; /* not of tc programs */
+	bool direct; /* it has packet pointers; of tc programs not told */
 	char len_line[256]; /* "file.c:12: the line" that shows it, or "" */
 	bool calls_unknown; /* the kernel does not tell which helpers are called */
 	/* 16-bit constants that it compares with, as numbers and byte-swapped: may be ports */

@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "audit_lift.skel.h"
@@ -47,6 +48,7 @@ struct bt_runner {
 	bool frags; /* XDP */
 	bool no_rxq; /* XDP: the device can't be named */
 	bool l2; /* socket filters */
+	bool direct, direct_known; /* cgroup_skb */
 	__u8 in[BT_RUN_XDP_MAX];
 	__u8 out[BT_RUN_MAX];
 };
@@ -166,6 +168,43 @@ bool bt_runner_frags(const struct bt_runner *r)
 void bt_runner_l2(struct bt_runner *r, bool on)
 {
 	r->l2 = on && r->kind == BT_KIND_SOCKET;
+}
+
+/* Passes a packet if there are 40 bytes between data and data_end. */
+static bool try_direct(void)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_LDX | BPF_MEM | BPF_W,
+		  .dst_reg = BPF_REG_2,
+		  .src_reg = BPF_REG_1,
+		  .off = offsetof(struct __sk_buff, data) },
+		{ .code = BPF_LDX | BPF_MEM | BPF_W,
+		  .dst_reg = BPF_REG_3,
+		  .src_reg = BPF_REG_1,
+		  .off = offsetof(struct __sk_buff, data_end) },
+		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = 40 },
+		{ .code = BPF_JMP | BPF_JGT | BPF_X,
+		  .dst_reg = BPF_REG_2,
+		  .src_reg = BPF_REG_3,
+		  .off = 1 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 1 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	__u8 data[128] = { [12] = 0x86, [13] = 0xdd };
+	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = data, .data_size_in = sizeof(data));
+	int fd __close = bpf_prog_load(BPF_PROG_TYPE_CGROUP_SKB, "bigtcp_direct", "GPL", insns,
+				       sizeof(insns) / sizeof(insns[0]), NULL);
+
+	return fd >= 0 && !bpf_prog_test_run_opts(fd, &o) && o.retval == 1;
+}
+
+bool bt_runner_direct(struct bt_runner *r)
+{
+	if (!r->direct_known)
+		r->direct = try_direct();
+	r->direct_known = true;
+	return r->direct;
 }
 
 /* --- runs ----------------------------------------------------------------------------------------- */

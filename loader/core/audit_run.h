@@ -55,6 +55,9 @@ __u32 bt_runner_max(const struct bt_runner *r);
 /* XDP: is the program made for packets in several buffers? False also where it can't be told. */
 bool bt_runner_frags(const struct bt_runner *r);
 
+/* Can cgroup_skb programs read packets directly in a test run? Kernels up to 6.12 leave data_end 0 there. */
+bool bt_runner_direct(struct bt_runner *r);
+
 /* Socket filters: give them packets from the Ethernet header on (AF_PACKET, SOCK_RAW), not from the
  * IP header on. Stays until the next bt_runner_set().
  */

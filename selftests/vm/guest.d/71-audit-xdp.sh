@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# bigtcp audit of XDP, cgroup and socket programs on this kernel: those that decide by the length, where
+# verdicts hang on how the kernel lays out its packets (selftests/net/audit_xdp.sh has them all), the
+# programs of a libxdp dispatcher, and what XDP does to the other end of a veth.
+. selftests/vm/guest.sh
+
+bigtcp=.output/bigtcp
+object=.output/objects/audit_hooks.bpf.o
+source=selftests/net/objects/audit_hooks.bpf.c
+some=" x_naive x_counts x_too_long x_huge x_large c_naive c_counts c_too_long s_l2 lookup "
+
+# judged PROGRAM VERDICT
+judged()
+{
+	local got
+
+	$bigtcp audit -j --obj "$object" --prog "$1" >"$tmp/json" 2>"$tmp/err"
+	got=$(jq -r '.[0].verdict' "$tmp/json")
+	[ "$got" = "$2" ] && return
+	echo "got $got"
+	cat "$tmp/err"
+	jq -c '.[0] | .evidence' "$tmp/json"
+	return 1
+}
+
+pair()
+{
+	ip link add "$1" type veth peer name "$2" && ip link set "$1" up && ip link set "$2" up
+}
+
+# The dispatcher is judged with all it runs; libxdp's bpffs holds the links.
+dispatcher()
+{
+	pair d0 d1 && xdp-loader load -m skb d0 .output/corpus/clang-16/x_flow.bpf.o -n x_flow &&
+		xdp-loader load -m skb d0 .output/corpus/clang-16/x_fw.bpf.o -n x_fw || return 1
+	$bigtcp audit -j d0 >"$tmp/json"
+	[ $? = 3 ] || return 1
+	jq -c '.[] | del(.forms)' "$tmp/json"
+	jq -e '(map(select(.hook == "xdp/generic" and .dispatcher == null)) | length == 1 and
+			(.[0].verdict | test("drops|misreads"))) and
+		(map(select(.dispatcher != null) | .name) | sort == ["x_flow", "x_fw"]) and
+		(map(select(.dispatcher != null)) | all(.verdict == "unknown" and
+			(.evidence | test("--obj"))))' "$tmp/json"
+}
+
+# Nothing wrong with any of them: nothing wrong with the whole.
+dispatcher_safe()
+{
+	pair e0 e1 && xdp-loader load -m skb e0 "$object" -n x_counts &&
+		xdp-loader load -m skb e0 "$object" -n x_frags_counts || return 1
+	$bigtcp audit -j e0 >"$tmp/json"
+	jq -c '.[] | del(.forms)' "$tmp/json"
+	jq -e 'map(select(.hook == "xdp/generic")) | length == 3 and all(.verdict == "safe")' "$tmp/json"
+}
+
+native()
+{
+	pair n0 n1 && bpftool prog load .output/corpus/clang-16/x_fw.bpf.o /sys/fs/bpf/native &&
+		ip link set n0 xdpdrv pinned /sys/fs/bpf/native || return 1
+	$bigtcp audit -j n0 >"$tmp/json"
+	jq -c '.[] | del(.forms)' "$tmp/json"
+	jq -e '.[0].sees_jumbo == false and .[1].name == "xdp-native-veth" and
+		(.[1].found | test("n1: off \\[fixed\\]"))' "$tmp/json" || return 1
+	$bigtcp audit -j n1 >"$tmp/json"
+	jq -e '.[0].name == "xdp-native-peer"' "$tmp/json"
+}
+
+if [ ! -x $bigtcp ] || [ ! -s "$object" ]; then
+	not_ok "bigtcp and the cases are in the guest"
+	finish
+fi
+while read -r prog want; do
+	[[ $some == *[[:space:]]"$prog"[[:space:]]* ]] || continue
+	# Test runs of older kernels show cgroup programs no byte by packet pointers.
+	[ "$prog" = c_naive ] && ! kernel_has 6.18 && want=unknown
+	try "audit: $prog is $want" judged "$prog" "$want"
+done < <(sed -n 's|^/\* expect: \([^ ]*\) audit=\([a-z]*\).* \*/$|\1 \2|p' $source)
+try "audit: native XDP on a veth" native
+try "audit: a libxdp dispatcher and its programs" dispatcher
+try "audit: a libxdp dispatcher of safe programs" dispatcher_safe
+finish
