@@ -117,8 +117,14 @@ struct bigtcp_twin_opts {
 	 * there being no twin.
 	 */
 	bool resize_fails;
-	/* tc, XDP: change the offsets of accesses instead of moving the headers. Others: always so. */
+	/* XDP: change the offsets of accesses instead of moving the headers. tc: the same also where the
+	 * default is to move them. Others: always so.
+	 */
 	bool by_address;
+	/* tc: move the headers also where changing offsets would do, which is the default for programs
+	 * that are not large: it costs a jumbo packet less. direct and clamp imply it.
+	 */
+	bool move;
 	/* What payload_len (IPv6) and tot_len (IPv4) read as in TCP packets above 64 KiB where the kernel
 	 * leaves 0, with and without the jumbo header; by_address is implied. 0: as the kernel has it.
 	 */

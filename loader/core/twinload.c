@@ -150,9 +150,14 @@ static const struct form {
 	bool direct; /* packet pointers stay good across the call that moves */
 	bool clamp; /* computed offsets have a bound */
 	bool by_address;
+	bool move;
 } forms[] = {
-	{ false, false, false }, { true, false, false }, { false, true, false },
-	{ true, true, false },	 { false, false, true }, { false, true, true },
+	{ .by_address = false }, /* what the engine thinks best */
+	{ .move = true },
+	{ .move = true, .direct = true },
+	{ .move = true, .clamp = true },
+	{ .move = true, .direct = true, .clamp = true },
+	{ .by_address = true },
 };
 #define FORM_CNT (sizeof(forms) / sizeof(forms[0]))
 
@@ -171,6 +176,7 @@ static int make_twin(struct bt_load *l, const struct form *f, struct bigtcp_twin
 	o.direct |= f->direct;
 	o.clamp |= f->clamp;
 	o.by_address |= f->by_address;
+	o.move |= f->move;
 	bt_answers_give(&ans, &o);
 	err = bigtcp_twin_make(&prog, &o, &t, why);
 	bt_answers_free(&ans);

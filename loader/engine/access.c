@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <arpa/inet.h>
 #include <linux/filter.h>
+#include <linux/if_ether.h>
 
 #include "engine/access.h"
 #include "engine/insn.h"
@@ -60,14 +62,32 @@ void note_end(struct step *s, __u32 at, const struct val *d, const struct val *x
 	note(s, at, bits, 0);
 }
 
-struct val access_load(const struct form *f, struct val b, __s32 off, __u32 size)
+static struct val known(const struct form *f, __s64 off, __u32 size, bool be)
 {
 	__u64 value, mask, patches;
+	struct val v;
 
+	form_load(f, off, size, be, &value, &mask, &patches);
+	v = scalar_known(value, mask);
+	if (f->o || (off != 12 && off != 13) || off + size > 14)
+		return v;
+	v = scalar_any(size);
+	v.frame = size == 1 ? (off == 12 ? AT12_FIRST : AT12_SECOND) : be ? AT12_HOST : AT12_MEMORY;
+	return v;
+}
+
+struct val access_load(const struct form *f, struct val b, __s32 off, __u32 size)
+{
 	if (!f || b.var != PKT_EXACT)
 		return scalar_any(size);
-	form_load(f, (__s64)b.off + off, size, false, &value, &mask, &patches);
-	return scalar_known(value, mask);
+	return known(f, (__s64)b.off + off, size, false);
+}
+
+bool access_never(const struct val *v, __u64 c)
+{
+	if (v->t != V_RANGE || (v->frame != AT12_HOST && v->frame != AT12_MEMORY))
+		return false;
+	return c == (v->frame == AT12_HOST ? ETH_P_IP : htons(ETH_P_IP));
 }
 
 struct val ld_abs_offset(const struct form *f, const struct bpf_insn *i, const struct val *index)
@@ -97,7 +117,6 @@ struct val access_ld_abs(struct step *s, __u32 at, const struct val *index)
 {
 	const struct bpf_insn *i = &s->p->insns[at];
 	__u32 size = insn_size(i);
-	__u64 value, mask, patches;
 	struct val off;
 
 	if (!s->form)
@@ -107,6 +126,5 @@ struct val access_ld_abs(struct step *s, __u32 at, const struct val *index)
 		note(s, at, access_where(s->form, off, 0, size, false), off.off);
 	if (off.var != PKT_EXACT)
 		return scalar_any(size);
-	form_load(s->form, off.off, size, true, &value, &mask, &patches);
-	return scalar_known(value, mask);
+	return known(s->form, off.off, size, true);
 }

@@ -21,4 +21,7 @@ struct val ld_abs_offset(const struct form *f, const struct bpf_insn *i, const s
 /* Notes it, and gives what it loads. */
 struct val access_ld_abs(struct step *s, __u32 at, const struct val *index);
 
+/* Does @v differ from @c for all packets that matter, though both are unknown? See enum at12. */
+bool access_never(const struct val *v, __u64 c);
+
 #endif

@@ -79,7 +79,9 @@ static void want_link(struct reader *r, const struct form *f)
 		buf_jmp32_imm(b, BPF_JEQ, r->reg, ETH_P_8021Q, tagged);
 		buf_jmp32_imm(b, BPF_JNE, r->reg, ETH_P_8021AD, r->no);
 		buf_bind(b, tagged);
-		want(r, BPF_H, 16, type);
+		if (f->o > ETH_HLEN + 4)
+			want(r, BPF_H, 16, ETH_P_8021Q);
+		want(r, BPF_H, f->o - 2, type);
 	} else if (!r->w->p->hook->xdp) {
 		buf_put(b, LDX_MEM(BPF_W, BPF_REG_5, BPF_REG_6, SKB(protocol)));
 		buf_jmp32_imm(b, BPF_JNE, BPF_REG_5, htons(type), r->no);

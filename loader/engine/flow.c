@@ -239,6 +239,39 @@ static int step_callback(struct run *r, __u32 inst, __u32 at, struct state *st,
 	return enter(r, inst, at, fn.c, st, arg, &child);
 }
 
+static int step_exit(struct run *r, __u32 inst, struct state *st)
+{
+	struct instance *in = &r->inst[inst];
+
+	if (!in->exit) {
+		in->exit = state_new(r, st->depth);
+		if (!in->exit)
+			return -ENOMEM;
+		memcpy(in->exit, st, state_size(st->depth));
+	} else if (!state_join(in->exit, st)) {
+		return 0;
+	}
+	return in->parent < 0 ? 0 : push(r, in->parent, in->call);
+}
+
+/* A subprogram whose tail call succeeds returns what the other program does. */
+static int step_tail_call(struct run *r, __u32 inst, const struct state *st)
+{
+	__cleanup(cleanup_free) struct state *ret = NULL;
+	int err;
+
+	if (r->inst[inst].parent < 0)
+		return 0;
+	ret = calloc(1, state_size(st->depth));
+	if (!ret)
+		return -ENOMEM;
+	memcpy(ret, st, state_size(st->depth));
+	step_clobber(ret);
+	ret->reg[BPF_REG_0].t = V_SCALAR;
+	err = step_exit(r, inst, ret);
+	return err < 0 ? err : 0;
+}
+
 static int step_call(struct run *r, __u32 inst, __u32 at, struct state *st)
 {
 	const struct bpf_insn *i = &r->p->insns[at];
@@ -258,24 +291,14 @@ static int step_call(struct run *r, __u32 inst, __u32 at, struct state *st)
 		if (err)
 			return err;
 	}
+	if (row->effect == EFF_TAIL_CALL) {
+		err = step_tail_call(r, inst, st);
+		if (err)
+			return err;
+	}
 	step_clobber(st);
 	st->reg[BPF_REG_0].t = V_OTHER;
 	return 1;
-}
-
-static int step_exit(struct run *r, __u32 inst, struct state *st)
-{
-	struct instance *in = &r->inst[inst];
-
-	if (!in->exit) {
-		in->exit = state_new(r, st->depth);
-		if (!in->exit)
-			return -ENOMEM;
-		memcpy(in->exit, st, state_size(st->depth));
-	} else if (!state_join(in->exit, st)) {
-		return 0;
-	}
-	return in->parent < 0 ? 0 : push(r, in->parent, in->call);
 }
 
 /* Values at a call or an exit, joined over everything that comes by. */

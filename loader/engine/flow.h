@@ -17,8 +17,8 @@ enum val_type {
 	V_NONE = 0, /* never written, or clobbered by a call */
 	V_SCALAR,
 	V_CONST, /* .c */
-	V_RANGE,
-	V_BITS, /* see scalar.c */
+	V_RANGE, /* .off to .c, see scalar.c; .frame: enum at12 */
+	V_BITS, /* .off of the bits of .c are known */
 	V_CTX, /* the context; .may: a scalar on some path */
 	V_CTX_MOVED, /* the context plus something: no kernel lets it be dereferenced */
 	V_STK, /* frame .frame, byte .off (negative) */
@@ -32,6 +32,20 @@ enum val_type {
 	V_FUNC, /* address of subprogram .c */
 	V_OTHER, /* some other pointer, or a scalar */
 	V_MIX, /* the context or another pointer: cannot tell */
+};
+
+/*
+ * A packet without a link header, and the two bytes at 12 of it, which only a program that takes it for one with an
+ * Ethernet header compares with a type of IPv4. What it then does with it is wrong with the original
+ * too; it is taken for not equal, since the place of a header behind an IPv4 header is not known.
+ */
+enum at12 {
+	AT12_NOT = 0,
+	AT12_MEMORY, /* both, in memory order */
+	AT12_HOST, /* both, as a number */
+	AT12_FIRST, /* the first, the second, the second times 256: compilers put them together */
+	AT12_SECOND,
+	AT12_SECOND_UP,
 };
 
 /* How far the offset of a packet pointer is known. */

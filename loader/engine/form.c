@@ -6,8 +6,9 @@
 
 #include "engine/form.h"
 
-/* Link headers, in the order in which they are tried: Ethernet, with a VLAN tag in the packet, none. */
-static const __u8 link_len[] = { ETH_HLEN, ETH_HLEN + 4, 0 };
+/* Link headers, in the order in which they are tried: Ethernet, with one or two VLAN tags in the packet, none. */
+static const __u8 link_len[] = { ETH_HLEN, ETH_HLEN + 4, ETH_HLEN + 8, 0 };
+#define LINKS (sizeof(link_len) / sizeof(link_len[0]))
 
 static void add(struct form *f, enum form_kind kind, __u8 o, __u16 length)
 {
@@ -29,12 +30,16 @@ static void add(struct form *f, enum form_kind kind, __u8 o, __u16 length)
 __u32 forms_of(const struct hook *hook, const struct bigtcp_twin_opts *opts,
 	       struct form out[FORMS_MAX])
 {
+	__u16 length = opts->length;
 	__u32 n = 0, k;
 	int kind;
 
+	if (!length && opts->max_payload_len)
+		length = 0xffff;
+
 	for (kind = FORM_HBH; kind <= (opts->length ? FORM_IPV4 : FORM_HBH); kind++)
-		for (k = hook->l2 ? 0 : 2; k < 3; k++)
-			add(&out[n++], kind, link_len[k], opts->length);
+		for (k = hook->l2 ? 0 : LINKS - 1; k < LINKS; k++)
+			add(&out[n++], kind, link_len[k], length);
 	return n;
 }
 
@@ -58,6 +63,22 @@ void form_byte(const struct form *f, __s64 off, __u8 *value, __u8 *mask)
 	__s64 at = off - f->o;
 
 	*mask = 0xff;
+	/* The outer tag is 802.1Q or 802.1ad, 0x8100 or 0x88a8: these are the bits they share. */
+	if (f->o > ETH_HLEN && off == 12) {
+		*value = 0x80;
+		*mask = (__u8) ~(0x81 ^ 0x88);
+		return;
+	}
+	if (f->o > ETH_HLEN && off == 13) {
+		*value = 0;
+		*mask = (__u8)~0xa8;
+		return;
+	}
+	/* The inner of two tags. */
+	if (f->o == ETH_HLEN + 8 && (off == 16 || off == 17)) {
+		*value = off == 16 ? 0x81 : 0;
+		return;
+	}
 	if (f->o && at == -2)
 		*value = type >> 8;
 	else if (f->o && at == -1)

@@ -20,11 +20,11 @@ enum form_kind {
 #define FORM_IP6_LEN 40
 /* No IP options: inet_gro_receive() does not merge packets that have some. */
 #define FORM_IPV4_FIRST 0x45
-#define FORMS_MAX	9
+#define FORMS_MAX	12
 
 struct form {
 	enum form_kind kind;
-	__u8 o; /* offset of the IP header: 0, 14, 18 */
+	__u8 o; /* offset of the IP header: 0, 14, 18, 22 */
 	__u8 shift; /* bytes that are in the packet and not in the view, at offset l4 */
 	/* What lies at or behind this offset in the view is as in the packet, shift bytes further on; no
 	 * byte of it is known or patched.

@@ -126,28 +126,58 @@ static struct val fold(__u8 op, __u64 a, __u64 b, bool wide)
 	return known(wide ? r : (__u32)r);
 }
 
-/* Known bits and a constant; false: nothing better than a range comes out. */
-static bool bits_alu(__u8 op, struct val a, __u64 c, struct val *out)
+/* Constants and numbers of which some bits are known; false: nothing better than a range comes out. */
+static bool bits_alu(__u8 op, struct val a, struct val b, struct val *out)
 {
-	__u64 m = bits_mask(a);
+	__u64 am = a.t == V_BITS ? bits_mask(a) : ~0ULL, bm = b.t == V_BITS ? bits_mask(b) : ~0ULL;
 
+	if ((a.t != V_BITS && a.t != V_CONST) || (b.t != V_BITS && b.t != V_CONST))
+		return false;
 	switch (op) {
 	case BPF_AND:
-		*out = scalar_known(a.c & c, m | ~c);
+		*out = scalar_known(a.c & b.c, (am & bm) | (am & ~a.c) | (bm & ~b.c));
 		return true;
 	case BPF_OR:
-		if (c > LOW32)
-			return false;
-		*out = scalar_known(a.c | c, m | c);
+		*out = scalar_known(a.c | b.c, (am & bm) | a.c | b.c);
 		return true;
 	case BPF_RSH:
-		if (c > 31)
+		if (b.t != V_CONST || b.c > 31)
 			return false;
-		*out = scalar_known(a.c >> c, m >> c | ~(LOW32 >> c));
+		*out = scalar_known(a.c >> b.c, am >> b.c | ~(LOW32 >> b.c));
+		return true;
+	case BPF_LSH:
+		/* None of the bits that may be set must leave the lower half. */
+		if (b.t != V_CONST || b.c > 31 || ((a.c | ~am) << b.c) >> 32)
+			return false;
+		*out = scalar_known(a.c << b.c, am << b.c | ((1ULL << b.c) - 1));
 		return true;
 	default:
 		return false;
 	}
+}
+
+/* See enum at12: what compilers make of a type that they load byte by byte, and its mask. */
+static bool at12_alu(__u8 op, struct val a, struct val b, struct val *out)
+{
+	__u8 both = 0;
+
+	if (a.t != V_RANGE || !a.frame)
+		return false;
+	if (op == BPF_AND && b.t == V_CONST && b.c == a.c) {
+		*out = a;
+		return true;
+	}
+	if (op == BPF_LSH && a.frame == AT12_SECOND && b.t == V_CONST && b.c == 8)
+		both = AT12_SECOND_UP;
+	else if ((op == BPF_OR || op == BPF_ADD) && b.t == V_RANGE && BYTE_ORDER == LITTLE_ENDIAN &&
+		 ((a.frame == AT12_SECOND_UP && b.frame == AT12_FIRST) ||
+		  (a.frame == AT12_FIRST && b.frame == AT12_SECOND_UP)))
+		both = AT12_MEMORY;
+	if (!both)
+		return false;
+	*out = scalar_any(2);
+	out->frame = both;
+	return true;
 }
 
 /* Smallest number of all ones that is not below @v. */
@@ -201,7 +231,7 @@ struct val scalar_alu(__u8 op, bool wide, struct val a, struct val b)
 		op = BPF_SUB;
 		b = known(-b.c);
 	}
-	if (a.t == V_BITS && b.t == V_CONST && bits_alu(op, a, b.c, &out))
+	if (at12_alu(op, a, b, &out) || bits_alu(op, a, b, &out))
 		return out;
 	/* The highest and lowest of a mask count only if it is no sign. */
 	if (op == BPF_AND && b.t == V_CONST && scalar_range(a, &alo, &ahi) && b.c > RANGE_MAX)
@@ -235,6 +265,11 @@ struct val scalar_swap(__u8 code, __u32 bits, struct val v)
 		return scalar;
 	if (v.t == V_CONST)
 		return known(turn ? swap(c, bits) : c);
+	if (v.t == V_RANGE && (v.frame == AT12_HOST || v.frame == AT12_MEMORY) && bits == 16 &&
+	    turn) {
+		v.frame = v.frame == AT12_HOST ? AT12_MEMORY : AT12_HOST;
+		return v;
+	}
 	if (v.t != V_BITS || bits == 64)
 		return scalar_any(bits / 8);
 	m = bits_mask(v) & part;

@@ -346,6 +346,9 @@ unsigned int step_jump(struct step *s, const struct state *st, __u32 at)
 	if (d->t == V_BITS && x.t == V_CONST && bits_differ(d, x.c) &&
 	    (BPF_OP(i->code) == BPF_JEQ || BPF_OP(i->code) == BPF_JNE))
 		return BPF_OP(i->code) == BPF_JEQ ? JUMP_FALL : JUMP_TAKE;
+	if (x.t == V_CONST && access_never(d, x.c) &&
+	    (BPF_OP(i->code) == BPF_JEQ || BPF_OP(i->code) == BPF_JNE))
+		return BPF_OP(i->code) == BPF_JEQ ? JUMP_FALL : JUMP_TAKE;
 	/* What the verifier does not walk must not be judged: configuration by constants. */
 	if (d->t == V_CONST && !d->may && x.t == V_CONST && !x.may)
 		return holds(BPF_OP(i->code), d->c, x.c, BPF_CLASS(i->code) == BPF_JMP) ? JUMP_TAKE

@@ -10,6 +10,9 @@
 #include "engine/rewrite.h"
 #include "base/cleanup.h"
 
+/* A tc program of more instructions is not tried by address first. */
+#define ADDRESS_FIRST_INSNS 1000
+
 static int check_input(const struct bigtcp_twin_prog *in, const struct bigtcp_twin_opts *opts,
 		       struct bigtcp_twin_reason *why)
 {
@@ -125,10 +128,40 @@ static int write_twin(struct rewrite *w, const struct bigtcp_twin_prog *in, stru
 	return 0;
 }
 
+static int make_one(struct prog *p, const struct bigtcp_twin_prog *in,
+		    const struct bigtcp_twin_opts *opts, bool by_address, struct bigtcp_twin *out,
+		    struct bigtcp_twin_reason *why)
+{
+	struct rewrite *w = calloc(1, sizeof(*w));
+	int err;
+
+	if (!w)
+		return -ENOMEM;
+	w->p = p;
+	w->opts = opts;
+	w->by_address = by_address;
+	err = plan_variants(w, p, in, why);
+	if (!err)
+		err = buf_init(&w->b, label_count(w));
+	if (!err)
+		err = write_twin(w, in, out, why);
+	rewrite_free(w);
+	return err;
+}
+
+/*
+ * Both ways will do for most tc programs. By address a jumbo packet costs less (some 10 ns against 100), but
+ * there is a copy of the program for every kind of link header, and the verifier walks all of them.
+ */
+static bool address_first(const struct prog *p, const struct bigtcp_twin_opts *opts)
+{
+	return !p->hook->xdp && p->cnt <= ADDRESS_FIRST_INSNS && !opts->move && !opts->direct &&
+	       !opts->clamp;
+}
+
 int bigtcp_twin_make(const struct bigtcp_twin_prog *in, const struct bigtcp_twin_opts *opts,
 		     struct bigtcp_twin *out, struct bigtcp_twin_reason *why)
 {
-	struct rewrite *w = NULL;
 	struct prog *p = NULL;
 	int err;
 
@@ -136,22 +169,18 @@ int bigtcp_twin_make(const struct bigtcp_twin_prog *in, const struct bigtcp_twin
 	if (err)
 		return err;
 	p = calloc(1, sizeof(*p));
-	w = calloc(1, sizeof(*w));
-	err = p && w ? prog_init(p, in, why) : -ENOMEM;
+	if (!p)
+		return -ENOMEM;
+	err = prog_init(p, in, why);
 	if (!err) {
-		w->p = p;
-		w->opts = opts;
-		w->by_address = opts->by_address || opts->length || !p->hook->moves;
-		err = plan_variants(w, p, in, why);
-	}
-	if (!err)
-		err = buf_init(&w->b, label_count(w));
-	if (!err)
-		err = write_twin(w, in, out, why);
-	if (w)
-		rewrite_free(w);
-	if (p)
+		bool only = opts->by_address || opts->length || !p->hook->moves;
+
+		if (only || address_first(p, opts))
+			err = make_one(p, in, opts, true, out, why);
+		if (!only && (err == -ENOTSUP || !address_first(p, opts)))
+			err = make_one(p, in, opts, false, out, why);
 		prog_free(p);
+	}
 	free(p);
 	return err;
 }

@@ -44,6 +44,7 @@ static int make(const struct bpf_insn *insns, __u32 cnt, void *has_kfuncs, struc
 				      .insns = insns,
 				      .insn_cnt = cnt };
 	struct bigtcp_twin_opts o = { .sz = sizeof(o),
+				      .move = true,
 				      .state_fd = 11,
 				      .buf_fd = 12,
 				      .arg = has_kfuncs,
@@ -238,7 +239,7 @@ Test(twin, records_are_carried_over)
 				      .line_info = lines,
 				      .line_info_cnt = 3,
 				      .line_info_rec_size = sizeof(lines[0]) };
-	struct bigtcp_twin_opts o = { .sz = sizeof(o) };
+	struct bigtcp_twin_opts o = { .sz = sizeof(o), .move = true };
 	const struct bpf_func_info *f;
 	const struct bpf_line_info *l;
 	struct bigtcp_twin t;
@@ -271,7 +272,7 @@ Test(refused, geometry_helper)
 	struct bigtcp_twin_prog p = { .type = BPF_PROG_TYPE_SCHED_CLS,
 				      .insns = prog,
 				      .insn_cnt = LEN(prog) };
-	struct bigtcp_twin_opts o = { .sz = sizeof(o), .resize_fails = true };
+	struct bigtcp_twin_opts o = { .sz = sizeof(o), .move = true, .resize_fails = true };
 	struct bigtcp_twin t;
 
 	REFUSED(prog, BIGTCP_TWIN_HELPER, 3);
@@ -375,7 +376,7 @@ Test(twin, constants_of_frozen_maps_switch_off_too)
 	struct bigtcp_twin_prog p = { .type = BPF_PROG_TYPE_SCHED_CLS,
 				      .insns = prog,
 				      .insn_cnt = LEN(prog) };
-	struct bigtcp_twin_opts o = { .sz = sizeof(o), .const_value = const_value };
+	struct bigtcp_twin_opts o = { .sz = sizeof(o), .move = true, .const_value = const_value };
 	struct bigtcp_twin_reason why;
 	struct bigtcp_twin t;
 
@@ -537,6 +538,29 @@ Test(twin, helpers_write_to_the_stack)
 		insn_raw(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 1, 0),
 		LDX_MEM(BPF_W, 2, 6, SKB(data)),
 		MOV64_IMM(0, 0),
+		EXIT(),
+	};
+	struct bigtcp_twin t = MADE(prog);
+
+	cr_assert_eq(count_pairs(&t, LDX_MEM(BPF_W, 2, 6, SKB(data)), ALU64_IMM(BPF_ADD, 2, 8)), 1);
+	bigtcp_twin_free(&t);
+}
+
+/* A tail call out of a subprogram may return anything to the caller, whatever stands behind the call. */
+Test(twin, tail_calls_return_what_the_other_program_does)
+{
+	const struct bpf_insn prog[] = {
+		MOV64_REG(6, 1),
+		CALL_SUB(5),
+		insn_raw(BPF_JMP | BPF_JNE | BPF_K, 0, 0, 1, 0),
+		LDX_MEM(BPF_W, 2, 6, SKB(data)),
+		MOV64_IMM(0, 0),
+		insn_raw(BPF_JMP | BPF_JA, 0, 0, 0, 0),
+		EXIT(),
+		MAP_FD(2, 5),
+		MOV64_IMM(3, 0),
+		CALL_HELPER(BPF_FUNC_tail_call),
+		MOV64_IMM(0, 2),
 		EXIT(),
 	};
 	struct bigtcp_twin t = MADE(prog);
