@@ -197,6 +197,9 @@ int maps_compare(struct bpf_object *a, struct bpf_object *b, char *why, size_t l
 		if (!mb)
 			return -ENOENT;
 		switch (bpf_map__type(ma)) {
+		/* which programs can't write */
+		case BPF_MAP_TYPE_DEVMAP:
+		case BPF_MAP_TYPE_CPUMAP:
 		case BPF_MAP_TYPE_PROG_ARRAY:
 		case BPF_MAP_TYPE_PERF_EVENT_ARRAY:
 			continue;

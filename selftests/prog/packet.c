@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "packet.h"
@@ -33,6 +34,11 @@ static void put32(__u8 *p, __u32 v)
 
 static void noise(struct rng *r, __u8 *p, __u32 n)
 {
+	for (; n >= 8; n -= 8, p += 8) {
+		__u64 v = rng_next(r);
+
+		memcpy(p, &v, 8);
+	}
 	while (n--)
 		*p++ = rng_next(r) >> 56;
 }
@@ -89,13 +95,19 @@ static struct flow_stmt random_flow(struct rng *r, const struct statement *st, b
 }
 
 /* Ethernet with no, one or two in-band tags; the tags of a tc test run are rarely there. */
-static void put_link(struct rng *r, struct packet *p, __u16 proto)
+static void put_link(struct rng *r, const struct packet_form *form, struct packet *p, __u16 proto)
 {
-	__u32 tags = rng_below(r, 10) ? 0 : 1 + rng_below(r, 2);
+	__u32 tags = rng_below(r, 10) || !form->tags ? 0 : 1 + rng_below(r, form->tags);
 
-	noise(r, p->data, 12);
-	p->data[0] &= 0xfe;
-	p->len = 12;
+	p->len = 0;
+	if (form->outer) {
+		memset(p->data, 0, 12);
+		put16(p->data + 12, tags ? ETH_P_8021Q : proto);
+		p->len = ETH_HLEN;
+	}
+	noise(r, p->data + p->len, 12);
+	p->data[p->len] &= 0xfe;
+	p->len += 12;
 	while (tags--) {
 		put16(p->data + p->len, rng_below(r, 3) ? ETH_P_8021Q
 					: tags		? ETH_P_8021AD
@@ -160,32 +172,36 @@ static void put_tcp(struct rng *r, struct packet *p, const struct flow_stmt *f)
 	p->len += 20 + opts;
 }
 
-static void put_payload(struct rng *r, struct packet *p)
+/* Makes a packet of @at_least bytes or more. */
+static void put_payload(struct rng *r, __u32 at_least, struct packet *p)
 {
 	__u32 n = rng_below(r, 4) ? rng_below(r, 64) : rng_below(r, 1200);
 
+	if (p->len < at_least)
+		n += at_least - p->len;
 	noise(r, p->data + p->len, n);
 	p->len += n;
 }
 
 static void put_ctx(struct rng *r, struct packet *p)
 {
+	memset(p, 0, offsetof(struct packet, data));
 	p->gso_size = 1000 + rng_below(r, 448);
 	p->gso_segs = 2 + rng_below(r, 100);
 	p->mark = rng_below(r, 3) ? 0 : rng_next(r);
 	p->priority = rng_below(r, 3) ? 0 : rng_next(r);
 }
 
-void packet_jumbo(struct rng *r, const struct statement *st, __u16 payload_len, struct packet *p)
+void packet_jumbo(struct rng *r, const struct packet_form *form, const struct statement *st,
+		  __u16 payload_len, struct packet *p)
 {
 	struct flow_stmt f = random_flow(r, st, true);
 
-	memset(p, 0, sizeof(*p));
 	put_ctx(r, p);
-	put_link(r, p, ETH_P_IPV6);
+	put_link(r, form, p, ETH_P_IPV6);
 	put_ip6(r, p, &f, IPPROTO_TCP, payload_len);
 	put_tcp(r, p, &f);
-	put_payload(r, p);
+	put_payload(r, form->at_least, p);
 	p->kind = "jumbo";
 }
 
@@ -193,7 +209,7 @@ void packet_add_hbh(const struct packet *p, struct packet *out)
 {
 	__u32 at = p->l3 + 40;
 
-	*out = *p;
+	memcpy(out, p, offsetof(struct packet, data) + at);
 	memcpy(out->data + at + HBH_LEN, p->data + at, p->len - at);
 	out->len += HBH_LEN;
 	memcpy(out->data + at, (__u8[]){ IPPROTO_TCP, 0, 0xc2, 4 }, 4);
@@ -202,20 +218,27 @@ void packet_add_hbh(const struct packet *p, struct packet *out)
 	out->data[p->l3 + 6] = 0;
 }
 
-bool packet_strip_hbh(const __u8 *data, __u32 len, __u16 payload_len, __u8 *out)
+/* Offset of what follows Ethernet and up to two VLAN tags; 0: nothing does. */
+static __u32 behind_link(const __u8 *data, __u32 len)
 {
-	__u32 l3 = 14, at;
+	__u32 l3;
 	__u16 type;
-	__u32 jumbo;
 
-	for (;; l3 += 4) {
-		if (len < l3 + 40 + HBH_LEN || l3 > 22)
-			return false;
+	for (l3 = 14; l3 <= 22 && l3 <= len; l3 += 4) {
 		memcpy(&type, data + l3 - 2, 2);
 		if (type != htons(ETH_P_8021Q) && type != htons(ETH_P_8021AD))
-			break;
+			return l3;
 	}
-	at = l3 + 40;
+	return 0;
+}
+
+bool packet_strip_hbh(const __u8 *data, __u32 len, __u16 payload_len, __u8 *out)
+{
+	__u32 l3 = behind_link(data, len), at = l3 + 40;
+	__u32 jumbo;
+
+	if (!l3 || len < at + HBH_LEN)
+		return false;
 	memcpy(&jumbo, data + at + 4, 4);
 	if (data[l3 + 6] || data[l3 + 4] || data[l3 + 5] || data[at] != IPPROTO_TCP ||
 	    data[at + 1] || data[at + 2] != 0xc2 || data[at + 3] != 4 || ntohl(jumbo) != len - at)
@@ -227,13 +250,26 @@ bool packet_strip_hbh(const __u8 *data, __u32 len, __u16 payload_len, __u8 *out)
 	return true;
 }
 
-/* A jumbo packet that is wrong in one way the wire could forge, or not for the kernel to send. */
-static void forged(struct rng *r, const struct statement *st, struct packet *p)
+bool packet_is_tcp6(const __u8 *data, __u32 len)
 {
-	struct packet good;
-	__u32 at, way = rng_below(r, 9);
+	__u32 l3 = behind_link(data, len);
+	__u16 type;
 
-	packet_jumbo(r, st, 0, &good);
+	if (!l3 || len < l3 + 40)
+		return false;
+	memcpy(&type, data + l3 - 2, 2);
+	return type == htons(ETH_P_IPV6) && data[l3] >> 4 == 6 && data[l3 + 6] == IPPROTO_TCP;
+}
+
+/* A jumbo packet that is wrong in one way the wire could forge, or not for the kernel to send. */
+static void forged(struct rng *r, const struct packet_form *form, const struct statement *st,
+		   struct packet *p)
+{
+	static struct packet good;
+	/* Without a context there are no packets that are not GSO. */
+	__u32 at, way = rng_below(r, form->gso ? 9 : 8);
+
+	packet_jumbo(r, form, st, 0, &good);
 	packet_add_hbh(&good, p);
 	p->kind = "forged jumbo header";
 	at = p->l3 + 40;
@@ -268,11 +304,12 @@ static void forged(struct rng *r, const struct statement *st, struct packet *p)
 	}
 }
 
-static void mld(struct rng *r, const struct statement *st, struct packet *p)
+static void mld(struct rng *r, const struct packet_form *form, const struct statement *st,
+		struct packet *p)
 {
 	struct flow_stmt f = random_flow(r, st, true);
 
-	put_link(r, p, ETH_P_IPV6);
+	put_link(r, form, p, ETH_P_IPV6);
 	put_ip6(r, p, &f, 0, 56);
 	memcpy(p->data + p->len, (__u8[]){ 0x3a, 0, 5, 2, 0, 0, 1, 0 }, 8);
 	p->len += 8;
@@ -281,21 +318,23 @@ static void mld(struct rng *r, const struct statement *st, struct packet *p)
 	p->kind = "MLD report";
 }
 
-static void fragment(struct rng *r, const struct statement *st, struct packet *p)
+static void fragment(struct rng *r, const struct packet_form *form, const struct statement *st,
+		     struct packet *p)
 {
 	struct flow_stmt f = random_flow(r, st, true);
 
-	put_link(r, p, ETH_P_IPV6);
+	put_link(r, form, p, ETH_P_IPV6);
 	put_ip6(r, p, &f, IPPROTO_FRAGMENT, 600);
 	noise(r, p->data + p->len, 8);
 	p->data[p->len] = IPPROTO_TCP;
 	p->len += 8;
 	put_tcp(r, p, &f);
-	put_payload(r, p);
+	put_payload(r, 0, p);
 	p->kind = "fragment";
 }
 
-static void plain6(struct rng *r, const struct statement *st, struct packet *p)
+static void plain6(struct rng *r, const struct packet_form *form, const struct statement *st,
+		   struct packet *p)
 {
 	static const __u8 protos[] = {
 		IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMPV6, 0, 43, 60, 47, 255
@@ -303,23 +342,24 @@ static void plain6(struct rng *r, const struct statement *st, struct packet *p)
 	struct flow_stmt f = random_flow(r, st, true);
 	__u8 proto = protos[rng_below(r, sizeof(protos))];
 
-	put_link(r, p, ETH_P_IPV6);
+	put_link(r, form, p, ETH_P_IPV6);
 	put_ip6(r, p, &f, proto, 20 + rng_below(r, 1400));
 	if (rng_below(r, 4))
 		put_tcp(r, p, &f);
-	put_payload(r, p);
+	put_payload(r, 0, p);
 	p->kind = "IPv6";
 }
 
-static void plain4(struct rng *r, const struct statement *st, struct packet *p)
+static void plain4(struct rng *r, const struct packet_form *form, const struct statement *st,
+		   struct packet *p)
 {
 	static const __u8 protos[] = { IPPROTO_TCP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP, 47 };
 	struct flow_stmt f = random_flow(r, st, false);
 
-	put_link(r, p, ETH_P_IP);
+	put_link(r, form, p, ETH_P_IP);
 	put_ip4(r, p, &f, protos[rng_below(r, sizeof(protos))]);
 	put_tcp(r, p, &f);
-	put_payload(r, p);
+	put_payload(r, 0, p);
 	p->kind = "IPv4";
 }
 
@@ -333,9 +373,9 @@ static void rubbish(struct rng *r, struct packet *p)
 	p->kind = "noise";
 }
 
-void packet_other(struct rng *r, const struct statement *st, struct packet *p)
+void packet_other(struct rng *r, const struct packet_form *form, const struct statement *st,
+		  struct packet *p)
 {
-	memset(p, 0, sizeof(*p));
 	put_ctx(r, p);
 	if (!rng_below(r, 3))
 		p->gso_size = p->gso_segs = 0;
@@ -343,25 +383,26 @@ void packet_other(struct rng *r, const struct statement *st, struct packet *p)
 	case 0:
 	case 1:
 	case 2:
-		forged(r, st, p);
+		forged(r, form, st, p);
 		break;
 	case 3:
-		mld(r, st, p);
+		mld(r, form, st, p);
 		break;
 	case 4:
-		fragment(r, st, p);
+		fragment(r, form, st, p);
 		break;
 	case 5:
-		plain6(r, st, p);
+		plain6(r, form, st, p);
 		break;
 	case 6:
-		plain4(r, st, p);
+		plain4(r, form, st, p);
 		break;
 	default:
 		rubbish(r, p);
 	}
 	/* Cut short at any byte, once in a while; not where that could put a length right. */
-	if (!rng_below(r, 6) && p->len > 15 && p->data[p->l3 + 42] != 0xc2) {
+	if (!rng_below(r, 6) && p->len > 15 &&
+	    !(p->len > p->l3 + 42 && p->data[p->l3 + 42] == 0xc2)) {
 		p->len = 14 + rng_below(r, p->len - 14);
 		p->kind = "cut short";
 	}

@@ -2,6 +2,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <errno.h>
+#include <linux/if_ether.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,46 @@
 
 #define FAKE_NOW    1000000000000ULL
 #define FAKE_RANDOM 0x5eed1234u
+#define LOOPBACK    1 /* its ifindex in every network namespace */
+#define OUTPUT_MAX  (PACKET_MAX + 512)
+
+/* What differs between program types in a test run. */
+struct pair_kind {
+	enum bpf_prog_type type;
+	struct packet_form form;
+	/* Stands for 64 KiB: shorter than every jumbo packet of the generator; XDP, where programs cut
+	 * packets: longer than what they cut them to.
+	 */
+	__u32 min_len;
+	bool xdp; /* struct xdp_md, metadata, packets above 64 KiB */
+	/* May not write packets. The test run gives what the program saw behind 14 bytes of zeros, and
+	 * what it returns, where it is a number of bytes to keep, counts the jumbo header in.
+	 */
+	bool reads, keeps;
+	int lost; /* verdict for a packet whose header can't be put back */
+};
+
+static const struct pair_kind kinds[] = {
+	{ BPF_PROG_TYPE_SCHED_CLS, { .tags = 2, .gso = true }, 80, .lost = 2 /* TC_ACT_SHOT */ },
+	{ BPF_PROG_TYPE_XDP, { .tags = 2 }, 200, .xdp = true, .lost = 0 /* XDP_ABORTED */ },
+	{ BPF_PROG_TYPE_CGROUP_SKB, { .gso = true }, 60, .reads = true, .lost = -1 },
+	{ BPF_PROG_TYPE_SOCKET_FILTER,
+	  { .tags = 1, .outer = true, .gso = true },
+	  80,
+	  .reads = true,
+	  .keeps = true,
+	  .lost = -1 },
+};
+
+static const struct pair_kind *kind_of(enum bpf_prog_type type)
+{
+	size_t n;
+
+	for (n = 0; n < sizeof(kinds) / sizeof(kinds[0]); n++)
+		if (kinds[n].type == type)
+			return &kinds[n];
+	return NULL;
+}
 
 /* Sets @name in the object's constants, if it has it: a BTF walk would need the type of .rodata. */
 static void set_const(struct bpf_object *obj, const char *name, const void *val, size_t size)
@@ -74,6 +115,22 @@ static int fill(struct bpf_object *obj, const struct statement *st)
 	return 0;
 }
 
+/* Half of each device map, so that both answers of a lookup come up. */
+static int fill_devices(struct bpf_object *obj)
+{
+	struct bpf_map *m;
+	__u32 key, dev = LOOPBACK;
+
+	bpf_object__for_each_map(m, obj) {
+		if (bpf_map__type(m) != BPF_MAP_TYPE_DEVMAP)
+			continue;
+		for (key = 0; key < bpf_map__max_entries(m); key += 2)
+			if (bpf_map_update_elem(bpf_map__fd(m), &key, &dev, BPF_ANY))
+				return -errno;
+	}
+	return 0;
+}
+
 static int setup(struct bpf_object *obj)
 {
 	struct bpf_program *prog = bpf_object__find_program_by_name(obj, "bt_setup");
@@ -117,6 +174,8 @@ static int open_one(const char *path, const struct statement *st, bool plain,
 		}
 	err = fill(bt_object_bpf(*out), st);
 	if (!err)
+		err = fill_devices(bt_object_bpf(*out));
+	if (!err)
 		err = setup(bt_object_bpf(*out));
 	if (err)
 		snprintf(why, len, "%s: set-up failed: %s", path, strerror(-err));
@@ -146,9 +205,28 @@ static int find_state(int prog_fd)
 	return -ENOENT;
 }
 
-int pair_open(struct pair *p, const struct statement *st, const char *clang,
-	      const struct bigtcp_twin_opts *opts, char *why, size_t len)
+static int find_kind(struct pair *p, bool whole, char *why, size_t len)
 {
+	struct bpf_program *prog;
+
+	prog = bpf_object__find_program_by_name(bt_object_bpf(p->plain), p->st->prog);
+	p->kind = kind_of(bpf_program__type(prog));
+	if (!p->kind) {
+		snprintf(why, len, "%s: programs of its type are not tested here", p->st->prog);
+		return -EPROTOTYPE;
+	}
+	p->min_len = whole ? BIGTCP_TWIN_MIN_LEN : p->kind->min_len;
+	p->form = p->kind->form;
+	/* More than a program takes off that stays with TCP. */
+	if (whole || p->kind->xdp)
+		p->form.at_least = p->min_len + 64;
+	return 0;
+}
+
+int pair_open(struct pair *p, const struct statement *st, const char *clang,
+	      const struct bigtcp_twin_opts *opts, bool whole, char *why, size_t len)
+{
+	struct bigtcp_twin_opts o = *opts;
 	char path[256];
 	int err;
 
@@ -159,7 +237,12 @@ int pair_open(struct pair *p, const struct statement *st, const char *clang,
 	statement_object(st, clang, path, sizeof(path));
 	err = open_one(path, st, true, opts, &p->plain, &p->plain_fd, why, len);
 	if (!err)
-		err = open_one(path, st, false, opts, &p->twin, &p->twin_fd, why, len);
+		err = find_kind(p, whole, why, len);
+	o.min_len = p->min_len;
+	if (opts->any_len)
+		p->min_len = 0;
+	if (!err)
+		err = open_one(path, st, false, &o, &p->twin, &p->twin_fd, why, len);
 	if (err)
 		return err;
 	p->state_fd = find_state(p->twin_fd);
@@ -185,24 +268,45 @@ int pair_state(const struct pair *p, struct bigtcp_twin_state *s)
 
 struct outcome {
 	int err;
-	__u32 verdict, len;
-	__u8 data[PACKET_MAX * 2];
-	struct __sk_buff ctx;
+	__u32 verdict;
+	__u32 meta; /* bytes of metadata in front of the packet */
+	__u32 len; /* of the packet */
+	const __u8 *packet;
+	__u8 data[OUTPUT_MAX];
+	union {
+		struct __sk_buff skb;
+		struct xdp_md xdp;
+	} ctx;
 };
 
-static void run(int fd, const struct packet *p, struct outcome *o)
+static void run(const struct pair *pair, int fd, const struct packet *p, struct outcome *o)
 {
 	struct __sk_buff in = { .gso_size = p->gso_size,
 				.gso_segs = p->gso_segs,
 				.mark = p->mark,
 				.priority = p->priority };
+	/* Since 6.18 the context says how much is linear; before it must be told so much. */
+	struct xdp_md xdp_in = { .data_end = p->len };
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = p->data, .data_size_in = p->len,
-		    .data_out = o->data, .data_size_out = sizeof(o->data), .ctx_in = &in,
-		    .ctx_size_in = sizeof(in), .ctx_out = &o->ctx, .ctx_size_out = sizeof(o->ctx));
+		    .data_out = o->data, .data_size_out = sizeof(o->data), .ctx_out = &o->ctx);
+	__u32 front = pair->kind->reads ? ETH_HLEN : 0;
 
+	if (pair->kind->xdp) {
+		opts.ctx_in = &xdp_in;
+		opts.ctx_size_in = sizeof(xdp_in);
+		opts.ctx_size_out = sizeof(o->ctx.xdp);
+	} else {
+		opts.ctx_in = &in;
+		opts.ctx_size_in = sizeof(in);
+		opts.ctx_size_out = sizeof(o->ctx.skb);
+	}
 	o->err = bpf_prog_test_run_opts(fd, &opts) ? -errno : 0;
+	if (o->err)
+		return;
 	o->verdict = opts.retval;
-	o->len = opts.data_size_out;
+	o->meta = pair->kind->xdp ? o->ctx.xdp.data : 0;
+	o->packet = o->data + o->meta + front;
+	o->len = opts.data_size_out - o->meta - front;
 }
 
 static struct packet last;
@@ -212,42 +316,85 @@ const struct packet *pair_last(void)
 	return &last;
 }
 
-static int differ_ctx(const struct outcome *a, const struct outcome *b, char *why, size_t len)
+static int differ_skb(const struct __sk_buff *a, const struct __sk_buff *b, char *why, size_t len)
 {
-	if (a->ctx.mark != b->ctx.mark || a->ctx.priority != b->ctx.priority)
-		snprintf(why, len, "mark %x priority %x, the twin's %x %x", a->ctx.mark,
-			 a->ctx.priority, b->ctx.mark, b->ctx.priority);
-	else if (memcmp(a->ctx.cb, b->ctx.cb, sizeof(a->ctx.cb)))
+	if (a->mark != b->mark || a->priority != b->priority)
+		snprintf(why, len, "mark %x priority %x, the twin's %x %x", a->mark, a->priority,
+			 b->mark, b->priority);
+	else if (memcmp(a->cb, b->cb, sizeof(a->cb)))
 		snprintf(why, len, "cb differs");
-	else if (a->ctx.tstamp != b->ctx.tstamp)
-		snprintf(why, len, "tstamp %llu, the twin's %llu",
-			 (unsigned long long)a->ctx.tstamp, (unsigned long long)b->ctx.tstamp);
+	else if (a->tstamp != b->tstamp)
+		snprintf(why, len, "tstamp %llu, the twin's %llu", (unsigned long long)a->tstamp,
+			 (unsigned long long)b->tstamp);
 	else
 		return 0;
 	return 1;
 }
 
-static int differ_bytes(const struct outcome *a, const __u8 *b, __u32 blen, char *why, size_t len)
+static int differ_ctx(const struct pair *p, const struct outcome *a, const struct outcome *b,
+		      char *why, size_t len)
 {
-	__u32 n;
-
-	if (a->len != blen) {
-		snprintf(why, len, "packet of %u bytes, the twin's %u", a->len, blen);
-		return 1;
-	}
-	for (n = 0; n < blen && a->data[n] == b[n]; n++)
-		;
-	if (n == blen)
+	if (!p->kind->xdp)
+		return differ_skb(&a->ctx.skb, &b->ctx.skb, why, len);
+	if (a->meta == b->meta && !memcmp(a->data, b->data, a->meta))
 		return 0;
-	snprintf(why, len, "byte %u of the packet is %02x, the twin's %02x", n, a->data[n], b[n]);
+	snprintf(why, len, "metadata of %u bytes, the twin's %u, or they differ", a->meta, b->meta);
 	return 1;
 }
 
-static int compare(const struct pair *p, struct outcome *a, const struct outcome *b, bool jumbo,
-		   char *why, size_t len)
+static int differ_bytes(const __u8 *a, __u32 alen, const __u8 *b, __u32 blen, char *why, size_t len)
+{
+	__u32 n;
+
+	if (alen != blen) {
+		snprintf(why, len, "packet of %u bytes, the twin's %u", alen, blen);
+		return 1;
+	}
+	if (!memcmp(a, b, blen))
+		return 0;
+	for (n = 0; n < blen && a[n] == b[n]; n++)
+		;
+	snprintf(why, len, "byte %u of the packet is %02x, the twin's %02x", n, a[n], b[n]);
+	return 1;
+}
+
+static int differ_verdict(const struct pair *p, const struct outcome *a, const struct outcome *b,
+			  bool jumbo, char *why, size_t len)
+{
+	__u32 l4 = last.l3 + 40 - ETH_HLEN, keep = a->verdict < a->len ? a->verdict : a->len;
+	__u32 want = a->verdict, got = b->verdict;
+
+	/* Bytes to keep: the same ones, and the jumbo header if any are behind it. */
+	if (p->kind->keeps && jumbo) {
+		want = keep > l4 ? keep + HBH_LEN : keep;
+		got = b->verdict < b->len ? b->verdict : b->len;
+	}
+	if (want == got)
+		return 0;
+	snprintf(why, len, "verdict %d, the twin's %d instead of %d", (int)a->verdict,
+		 (int)b->verdict, (int)want);
+	return 1;
+}
+
+/*
+ * May the twin leave it without a jumbo header? What the program has cut to 64 KiB; where any length is taken
+ * for jumbo, what is no TCP any more.
+ */
+static bool may_be_bare(const struct pair *p, const struct outcome *a, const struct outcome *b)
+{
+	if (b->len != a->len || p->kind->reads)
+		return false;
+	if (!p->kind->xdp)
+		return !a->ctx.skb.gso_segs && !b->ctx.skb.gso_segs;
+	return p->min_len ? a->len <= p->min_len : !packet_is_tcp6(a->packet, a->len);
+}
+
+/* @hbh: what the twin was given. */
+static int compare(const struct pair *p, const struct outcome *a, const struct outcome *b,
+		   const struct packet *hbh, bool jumbo, char *why, size_t len)
 {
 	__u16 payload_len = p->max_payload_len ? 0xffff : 0;
-	__u8 stripped[PACKET_MAX * 2];
+	static __u8 stripped[OUTPUT_MAX];
 
 	if (a->err != b->err) {
 		snprintf(why, len, "run gives %d, the twin's %d", a->err, b->err);
@@ -255,53 +402,66 @@ static int compare(const struct pair *p, struct outcome *a, const struct outcome
 	}
 	if (a->err)
 		return 0;
-	if (a->verdict != b->verdict) {
-		snprintf(why, len, "verdict %d, the twin's %d", (int)a->verdict, (int)b->verdict);
+	if (differ_verdict(p, a, b, jumbo, why, len) || differ_ctx(p, a, b, why, len))
 		return 1;
-	}
-	if (differ_ctx(a, b, why, len))
-		return 1;
-	/* Cut by the program: no GSO packet any more, and so without a jumbo header. */
-	if (!jumbo || (b->len == a->len && !a->ctx.gso_segs && !b->ctx.gso_segs))
-		return differ_bytes(a, b->data, b->len, why, len);
-	if (!packet_strip_hbh(b->data, b->len, payload_len, stripped)) {
+	if (p->kind->reads)
+		return differ_bytes(hbh->data + ETH_HLEN, hbh->len - ETH_HLEN, b->packet, b->len,
+				    why, len);
+	if (!jumbo || may_be_bare(p, a, b))
+		return differ_bytes(a->packet, a->len, b->packet, b->len, why, len);
+	if (!packet_strip_hbh(b->packet, b->len, payload_len, stripped)) {
 		snprintf(why, len, "the jumbo header is not back in its place");
 		return 1;
 	}
-	return differ_bytes(a, stripped, b->len - HBH_LEN, why, len);
+	return differ_bytes(a->packet, a->len, stripped, b->len - HBH_LEN, why, len);
+}
+
+/* The twin counted a lost packet: is it one that can't be a jumbo packet any more? */
+static int lost(struct pair *p, const struct outcome *a, const struct outcome *b, bool jumbo,
+		char *why, size_t len)
+{
+	if (!p->st->loses || !jumbo || a->err || packet_is_tcp6(a->packet, a->len)) {
+		snprintf(why, len, "the twin lost the packet");
+		return 1;
+	}
+	if ((int)b->verdict != p->kind->lost) {
+		snprintf(why, len, "the twin's verdict on a lost packet is %d", (int)b->verdict);
+		return 1;
+	}
+	p->lost++;
+	return 0;
 }
 
 int pair_run(struct pair *p, struct rng *r, bool jumbo, char *why, size_t len)
 {
 	struct bigtcp_twin_state before, after;
+	static struct packet with_hbh;
+	const struct packet *hbh = &last;
 	static struct outcome a, b;
-	struct packet hbh;
 	int err;
 
 	if (jumbo) {
-		packet_jumbo(r, p->st, p->max_payload_len ? 0xffff : 0, &last);
-		packet_add_hbh(&last, &hbh);
+		packet_jumbo(r, &p->form, p->st, p->max_payload_len ? 0xffff : 0, &last);
+		packet_add_hbh(&last, &with_hbh);
+		hbh = &with_hbh;
 	} else {
-		packet_other(r, p->st, &last);
-		hbh = last;
+		packet_other(r, &p->form, p->st, &last);
 	}
 	err = pair_state(p, &before);
 	if (err)
 		return err;
-	run(p->plain_fd, &last, &a);
-	run(p->twin_fd, &hbh, &b);
+	run(p, p->plain_fd, &last, &a);
+	run(p, p->twin_fd, hbh, &b);
 	err = pair_state(p, &after);
 	if (err)
 		return err;
-	if (after.lost != before.lost) {
-		snprintf(why, len, "the twin lost the packet");
-		return 1;
-	}
 	if (!b.err && after.jumbo != before.jumbo + (jumbo ? 1 : 0)) {
 		snprintf(why, len,
 			 jumbo ? "the packet did not take the jumbo path"
 			       : "the packet took the jumbo path");
 		return 1;
 	}
-	return compare(p, &a, &b, jumbo, why, len);
+	if (after.lost != before.lost)
+		return lost(p, &a, &b, jumbo, why, len);
+	return compare(p, &a, &b, hbh, jumbo, why, len);
 }

@@ -27,6 +27,23 @@ static bool parse_flow(const char *line, struct flow_stmt *f)
 	       inet_pton(f->v6 ? AF_INET6 : AF_INET, dst, &f->dst) == 1;
 }
 
+/* What only one program of the file, which has been stated already, is. */
+static void read_one(const char *line, const char *section, struct statement *st, unsigned int n)
+{
+	char prog[32], key[8] = "";
+
+	if (sscanf(line, "/* %7[a-z]: %31[^ ]", key, prog) != 2 &&
+	    sscanf(line, "int %31[^(](", prog) != 1)
+		return;
+	for (; n--; st++) {
+		if (strcmp(st->prog, prog))
+			continue;
+		st->loses |= !strcmp(key, "loses");
+		st->cuts |= !strcmp(key, "cuts");
+		st->frags |= !*key && !strncmp(section, "xdp.frags", 9);
+	}
+}
+
 /* What a file says of all its programs (flows, fills) goes into each of them. */
 static int read_file(const char *path, struct statement **all, unsigned int *n)
 {
@@ -34,7 +51,7 @@ static int read_file(const char *path, struct statement **all, unsigned int *n)
 	struct statement common = {}, *s;
 	const char *base = strrchr(path, '/');
 	unsigned int first = *n, major, minor, k;
-	char line[512];
+	char line[512], section[32] = "";
 
 	if (!f)
 		return -errno;
@@ -48,6 +65,8 @@ static int read_file(const char *path, struct statement **all, unsigned int *n)
 		if (common.nfills < 32 && sscanf(line, "/* fill: %31[^[][%u]=%31s", fill->map,
 						 &fill->index, fill->prog) == 3)
 			common.nfills++;
+		if (sscanf(line, "SEC(\"%31[^\"]\")", section) != 1)
+			read_one(line, section, *all + first, *n - first);
 		if (strncmp(line, "/* expect:", 10))
 			continue;
 		s = realloc(*all, (*n + 1) * sizeof(*s));

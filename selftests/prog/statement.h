@@ -27,6 +27,9 @@ struct statement {
 	unsigned int nflows;
 	struct fill_stmt fill[32];
 	unsigned int nfills;
+	bool loses; /* makes of packets what can't be a jumbo packet: the twin drops these */
+	bool cuts; /* to TCP packets too short for a jumbo header: tests can't take these for long */
+	bool frags; /* XDP, and takes packets in several buffers */
 };
 
 /* All statements of the corpus; *out is the caller's to free. Number of them, or -errno. */

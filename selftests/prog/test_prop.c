@@ -4,7 +4,7 @@
  * the jumbo header put in, give the same verdict, maps, context and, without the header, the
  * same packet; and on everything else the two are the same program. BT_PROG_PACKETS sets the
  * number of packets a program (100000), BT_PROG_SEED the seed, BT_PROG_MAPS_EVERY after how many
- * packets the maps are compared (2048), BT_PROG_ONLY one program.
+ * packets the maps are compared (16384), BT_PROG_ONLY one program.
  */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
@@ -19,14 +19,15 @@
 #include "maps.h"
 #include "pair.h"
 
-/* Shorter than every jumbo packet of the generator: a header, a jumbo header, TCP. */
-#define MIN_LEN 80
+/* So much less packets above 64 KiB, each of which costs as much more. */
+#define WHOLE_SHARE 20
 
 struct param {
 	struct statement st;
 	bool max_payload_len;
 	bool direct;
 	bool any_len;
+	bool whole; /* packets above 64 KiB, and the twin as it is for real */
 };
 
 static unsigned long env_number(const char *name, unsigned long dflt)
@@ -46,6 +47,15 @@ static __u64 seed(void)
 	return s;
 }
 
+/* Is it one to be tested here? */
+static bool is_meant(const struct statement *st)
+{
+	const char *only = getenv("BT_PROG_ONLY");
+
+	return !strcmp(st->twin, "made") && statement_runs_here(st) &&
+	       (!only || !strcmp(only, st->prog));
+}
+
 static struct criterion_test_params made_programs(void)
 {
 	struct statement *all = NULL;
@@ -54,20 +64,21 @@ static struct criterion_test_params made_programs(void)
 	struct param *p;
 
 	cr_assert_gt(n, 0, "no corpus: %s", strerror(-n));
-	p = cr_malloc(n * sizeof(*p));
+	p = cr_malloc(2 * n * sizeof(*p));
 	for (k = 0; k < n; k++) {
-		const char *only = getenv("BT_PROG_ONLY");
-
-		if (strcmp(all[k].twin, "made") || !statement_runs_here(&all[k]) ||
-		    (only && strcmp(only, all[k].prog)))
+		if (!is_meant(&all[k]))
 			continue;
-		memset(&p[cnt], 0, sizeof(p[cnt]));
+		memset(&p[cnt], 0, 2 * sizeof(p[cnt]));
 		p[cnt].st = all[k];
 		/* both ways to move, both lengths, both entries come up across the corpus */
-		p[cnt].any_len = k % 2;
+		p[cnt].any_len = k % 2 && !all[k].cuts;
 		p[cnt].direct = k % 3 == 2;
 		p[cnt].max_payload_len = k % 4 == 3;
 		cnt++;
+		if (!all[k].frags)
+			continue;
+		p[cnt].st = all[k];
+		p[cnt++].whole = true;
 	}
 	free(all);
 	return cr_make_param_array(struct param, p, cnt);
@@ -116,11 +127,10 @@ ParameterizedTest(struct param *par, prop, twin_equals_original, .timeout = 600)
 {
 	struct bigtcp_twin_opts opts = { .sz = sizeof(opts),
 					 .any_len = par->any_len,
-					 .min_len = MIN_LEN,
 					 .direct = par->direct,
 					 .max_payload_len = par->max_payload_len };
 	unsigned long packets = env_number("BT_PROG_PACKETS", 100000), n, jumbo = 0;
-	unsigned long maps_every = env_number("BT_PROG_MAPS_EVERY", 2048);
+	unsigned long maps_every = env_number("BT_PROG_MAPS_EVERY", 16384);
 	__u64 s = seed();
 	struct rng r = { s };
 	char why[1024] = "";
@@ -129,10 +139,13 @@ ParameterizedTest(struct param *par, prop, twin_equals_original, .timeout = 600)
 
 	cr_assert_eq(unshare(CLONE_NEWNET), 0, "no private network namespace: %s", strerror(errno));
 	stay_on_this_cpu();
-	err = pair_open(&p, &par->st, "16", &opts, why, sizeof(why));
+	err = pair_open(&p, &par->st, "16", &opts, par->whole, why, sizeof(why));
 	cr_assert_eq(err, 0, "%s: %s", par->st.prog, why);
-	cr_log_info("%s: %lu packets, seed %llu%s%s", par->st.prog, packets, (unsigned long long)s,
-		    par->direct ? ", direct" : "", par->max_payload_len ? ", max payload_len" : "");
+	if (par->whole)
+		packets /= WHOLE_SHARE;
+	cr_log_info("%s: %lu packets, seed %llu%s%s%s", par->st.prog, packets,
+		    (unsigned long long)s, par->direct ? ", direct" : "",
+		    par->max_payload_len ? ", max payload_len" : "", par->whole ? ", whole" : "");
 	for (n = 0; n < packets; n++) {
 		bool is_jumbo = rng_below(&r, 2);
 
@@ -146,5 +159,6 @@ ParameterizedTest(struct param *par, prop, twin_equals_original, .timeout = 600)
 	}
 	check_maps(&p, s, n);
 	cr_assert_gt(jumbo, packets / 3);
+	cr_assert(!par->st.loses || p.lost, "%s: no packet was lost", par->st.prog);
 	pair_close(&p);
 }
