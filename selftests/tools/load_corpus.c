@@ -20,7 +20,7 @@
 #include "core/twinload.h"
 
 #define MAX_ROWS       512
-#define OBJECT_SECONDS 60
+#define OBJECT_SECONDS 120
 
 struct row {
 	char file[64], prog[64], twin[64];
