@@ -373,7 +373,9 @@ static __always_inline void guard_account(struct guard_counts *c, const struct g
 {
 	__u32 i;
 
+#ifdef __bpf__
 #pragma clang loop unroll(disable)
+#endif
 	for (i = 0; i < GUARD_NR; i++) {
 		if (!(found >> i & 1))
 			continue;

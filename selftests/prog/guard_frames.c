@@ -238,6 +238,12 @@ static void option_half(void)
 	hbh(100, "\x05\x03\x00\x00\x01\x05", 6, 154);
 }
 
+/* What would be its value is TCP. */
+static void jumbo_half(void)
+{
+	hbh(0, "\x05\x02\x00\x00\xc2\x04", 6, GUARD_FRAME);
+}
+
 static void header_past_packet(void)
 {
 	hbh(100, "\x05\x02\x00\x00\x01\x00", 6, 154);
@@ -286,6 +292,33 @@ static void options_80(void)
 static void options_81(void)
 {
 	many_options(81);
+}
+
+/* Three headers of destination options, 78 Pad1, 78 Pad1, then @n options: with the headers and the
+ * step that finds TCP behind them n + 160 steps.
+ */
+static void many_steps(__u32 n)
+{
+	struct pktbuild p;
+
+	start(&p, 280, 60);
+	pb_ext(&p, 60, 9, 80);
+	pb_ext(&p, 60, 9, 80);
+	pb_ext(&p, 6, 9, 80);
+	p.b[p.n - 78 + n - 1] = 1;
+	p.b[p.n - 78 + n] = 78 - n - 1;
+	pb_tcp(&p);
+	end(&p, 400);
+}
+
+static void steps_200(void)
+{
+	many_steps(40);
+}
+
+static void steps_201(void)
+{
+	many_steps(41);
 }
 
 /* A second extension header of @type with @opts behind a harmless first one. */
@@ -380,6 +413,16 @@ static void later_fragment(void)
 
 	start(&p, 200, 44);
 	pb_frag(&p, 60, 64);
+	pb_bytes(&p, "\x06\x00\xc2\x04\x00\x01\x00\x00", 8);
+	end(&p, 254);
+}
+
+static void first_fragment_jumbo(void)
+{
+	struct pktbuild p;
+
+	start(&p, 200, 44);
+	pb_frag(&p, 60, 1);
 	pb_bytes(&p, "\x06\x00\xc2\x04\x00\x01\x00\x00", 8);
 	end(&p, 254);
 }
@@ -529,34 +572,37 @@ static void big_tagged(void)
 
 const struct guard_row guard_rows[] = {
 	{ "the kernel's form, small", kernel_small, FORGERY, FORGERY, FORGERY },
-	{ "the kernel's own", kernel_big, GUARD_NO, M(OWN_HBH), M(OWN_HBH) },
+	{ "the kernel's own", kernel_big, M(FORGED), M(OWN_HBH), M(OWN_HBH) },
 	{ "small, with payload_len", small_plen, M(SHORT) | M(PLEN), M(SHORT) | M(PLEN),
 	  M(SHORT) | M(PLEN) },
-	{ "big, with payload_len", big_plen, GUARD_NO, M(PLEN), M(PLEN) },
+	{ "big, with payload_len", big_plen, M(PLEN), M(PLEN), M(PLEN) },
 	{ "small, UDP inside", small_udp_inside, M(SHORT), M(SHORT), M(SHORT) },
-	{ "big, UDP inside", big_udp_inside, GUARD_NO, M(FOREIGN), M(FOREIGN) },
-	{ "big, one byte too long", big_one_longer, GUARD_NO, M(BEYOND), M(BEYOND) },
-	{ "big, one byte too short", big_one_shorter, GUARD_NO, M(TRAIL), M(TRAIL) },
-	{ "length 65535", length_65535, GUARD_NO, M(SHORT) | M(TRAIL), M(SHORT) | M(TRAIL) },
-	{ "length 65536", length_65536, GUARD_NO, M(TRAIL), M(TRAIL) },
-	{ "exactly 65535", exact_65535, GUARD_NO, GUARD_NO, FORGERY },
-	{ "exactly 65536", exact_65536, GUARD_NO, M(OWN_HBH), M(OWN_HBH) },
-	{ "a frame of 65536", frame_65536, GUARD_NO, GUARD_NO, FORGERY },
+	{ "big, UDP inside", big_udp_inside, M(FOREIGN), M(FOREIGN), M(FOREIGN) },
+	{ "big, one byte too long", big_one_longer, M(BEYOND), M(BEYOND), M(BEYOND) },
+	{ "big, one byte too short", big_one_shorter, M(TRAIL), M(TRAIL), M(TRAIL) },
+	{ "length 65535", length_65535, M(SHORT) | M(TRAIL), M(SHORT) | M(TRAIL),
+	  M(SHORT) | M(TRAIL) },
+	{ "length 65536", length_65536, M(TRAIL), M(TRAIL), M(TRAIL) },
+	{ "exactly 65535", exact_65535, FORGERY, FORGERY, FORGERY },
+	{ "exactly 65536", exact_65536, M(FORGED), M(OWN_HBH), M(OWN_HBH) },
+	{ "a frame of 65536", frame_65536, FORGERY, FORGERY, FORGERY },
 	{ "small, option length 2", small_optlen, M(OPTLEN), M(OPTLEN), M(OPTLEN) },
-	{ "big, option length 2", big_optlen, GUARD_NO, M(OPTLEN), M(OPTLEN) },
-	{ "big, option length 3", big_optlen_3, GUARD_NO, M(OPTLEN) | M(CUT), M(OPTLEN) | M(CUT) },
-	{ "option length 5", option_too_long, GUARD_NO, M(OPTLEN) | M(CUT), M(OPTLEN) | M(CUT) },
+	{ "big, option length 2", big_optlen, M(OPTLEN), M(OPTLEN), M(OPTLEN) },
+	{ "big, option length 3", big_optlen_3, M(OPTLEN) | M(CUT), M(OPTLEN) | M(CUT),
+	  M(OPTLEN) | M(CUT) },
+	{ "option length 5", option_too_long, M(OPTLEN) | M(CUT), M(OPTLEN) | M(CUT),
+	  M(OPTLEN) | M(CUT) },
 	{ "MLD", mld, M(HBH), M(HBH), M(HBH) },
 	{ "MLD, PadN first", mld_padded, M(HBH), M(HBH), M(HBH) },
 	{ "padding only", pads_only, M(HBH), M(HBH), M(HBH) },
 	{ "an option with c2 in it", unknown_option, M(HBH), M(HBH), M(HBH) },
 	{ "no jumbo option", absent, M(ABSENT), M(ABSENT), M(ABSENT) },
 	{ "a pad with c2 in it", absent_padded, M(ABSENT), M(ABSENT), M(ABSENT) },
-	{ "right, but padded", foreign, GUARD_NO, M(FOREIGN), M(FOREIGN) },
-	{ "padded, too long", foreign_too_long, GUARD_NO, M(BEYOND), M(BEYOND) },
-	{ "not at 4n+2", unaligned, GUARD_NO, M(ALIGN), M(ALIGN) },
-	{ "at 4n", unaligned_by_two, GUARD_NO, M(ALIGN), M(ALIGN) },
-	{ "two jumbo options", twice, GUARD_NO, M(TWICE), M(TWICE) },
+	{ "right, but padded", foreign, M(FOREIGN), M(FOREIGN), M(FOREIGN) },
+	{ "padded, too long", foreign_too_long, M(BEYOND), M(BEYOND), M(BEYOND) },
+	{ "not at 4n+2", unaligned, M(ALIGN), M(ALIGN), M(ALIGN) },
+	{ "at 4n", unaligned_by_two, M(ALIGN), M(ALIGN), M(ALIGN) },
+	{ "two jumbo options", twice, M(TWICE), M(TWICE), M(TWICE) },
 	{ "an option past its header", option_past_header, M(CUT), M(CUT), M(CUT) },
 	{ "half an option", option_half, M(CUT), M(CUT), M(CUT) },
 	{ "a header past the packet", header_past_packet, M(CUT), M(CUT), M(CUT) },
@@ -576,19 +622,24 @@ const struct guard_row guard_rows[] = {
 	{ "the same, jumbo", hop_late_jumbo, M(LATE) | M(PLACE), M(LATE) | M(PLACE),
 	  M(LATE) | M(PLACE) },
 	{ "the same, cut", hop_late_cut, M(LATE) | M(CUT), M(LATE) | M(CUT), M(LATE) | M(CUT) },
-	{ "jumbo and fragment", jumbo_fragment, GUARD_NO, M(FRAG), M(FRAG) },
-	{ "jumbo and atomic fragment", jumbo_atomic_fragment, GUARD_NO, M(FRAG), M(FRAG) },
-	{ "jumbo and routing", jumbo_routing, GUARD_NO, M(FOREIGN), M(FOREIGN) },
+	{ "jumbo and fragment", jumbo_fragment, M(FRAG), M(FRAG), M(FRAG) },
+	{ "jumbo and atomic fragment", jumbo_atomic_fragment, M(FRAG), M(FRAG), M(FRAG) },
+	{ "jumbo and routing", jumbo_routing, M(FOREIGN), M(FOREIGN), M(FOREIGN) },
 	{ "a fragment", fragment, 0, 0, 0 },
+	{ "jumbo in options behind a first fragment", first_fragment_jumbo, M(PLACE), M(PLACE),
+	  M(PLACE) },
 	{ "a later fragment", later_fragment, 0, 0, 0 },
 	{ "length 0, TCP", len0_tcp, M(LEN0), M(LEN0), M(LEN0) },
-	{ "length 0, TCP, big", len0_big, GUARD_NO, M(OWN_LEN0), M(OWN_LEN0) },
-	{ "length 0, TCP, 65535", len0_border, GUARD_NO, GUARD_NO, M(LEN0) },
-	{ "length 0, UDP, big", len0_udp, GUARD_NO, M(LEN0), M(LEN0) },
+	{ "length 0, TCP, big", len0_big, M(LEN0), M(OWN_LEN0), M(OWN_LEN0) },
+	{ "length 0, TCP, 65535", len0_border, M(LEN0), M(LEN0), M(LEN0) },
+	{ "length 0, UDP, big", len0_udp, M(LEN0), M(LEN0), M(LEN0) },
 	{ "length 0, destination options", len0_dst, M(LEN0), M(LEN0), M(LEN0) },
 	{ "length 0, nothing follows", len0_none, 0, 0, 0 },
+	{ "half a jumbo option", jumbo_half, M(CUT), M(CUT), M(CUT) },
 	{ "length 0, unknown protocol", len0_experiment, 0, 0, 0 },
 	{ "8 headers", headers_8, 0, 0, 0 },
+	{ "200 steps", steps_200, 0, 0, 0 },
+	{ "201 steps", steps_201, M(DEEP), M(DEEP), M(DEEP) },
 	{ "9 headers", headers_9, M(DEEP), M(DEEP), M(DEEP) },
 	{ "TCP", plain_tcp, 0, 0, 0 },
 	{ "ESP", esp, 0, 0, 0 },
@@ -598,7 +649,7 @@ const struct guard_row guard_rows[] = {
 	{ "a tag", small_tagged, FORGERY, FORGERY, FORGERY },
 	{ "four tags", small_4_tags, FORGERY, FORGERY, FORGERY },
 	{ "MLD, tagged", mld_tagged, M(HBH), M(HBH), M(HBH) },
-	{ "the kernel's own, tagged", big_tagged, GUARD_NO, M(OWN_HBH), M(OWN_HBH) },
+	{ "the kernel's own, tagged", big_tagged, M(FORGED), M(OWN_HBH), M(OWN_HBH) },
 };
 
 const unsigned int guard_nrows = sizeof(guard_rows) / sizeof(guard_rows[0]);

@@ -6,7 +6,6 @@
 
 #define GUARD_FRAME 1400u
 #define GUARD_BIG   66000u
-#define GUARD_NO    (~0u) /* no test run makes such a packet */
 
 struct frame {
 	__u8 data[GUARD_PACKET_MAX];

@@ -182,7 +182,7 @@ static bool must_have_header(__u8 proto)
 	return memchr(list, proto, sizeof(list));
 }
 
-static __u32 link_header(const struct guard_view *v)
+__u32 guard_model_l3(const struct guard_view *v)
 {
 	__u32 at = 12, type, tags;
 
@@ -202,7 +202,7 @@ static __u32 link_header(const struct guard_view *v)
 
 __u32 guard_model(const struct guard_view *v)
 {
-	__u32 l3 = link_header(v);
+	__u32 l3 = guard_model_l3(v);
 	struct ip6 ip = { .p = v->data + l3, .frame = v->len - l3, .steps = GUARD_MAX_STEPS };
 	bool gso = v->xdp || v->gso_size;
 
@@ -299,7 +299,8 @@ static void put_options(struct rng *r, __u8 *p, __u32 len, __u32 room)
 			at += 6;
 		} else {
 			p[at] = n < 7 ? 1 : one_in(r, 4) ? 0xc2 : 5;
-			p[at + 1] = one_in(r, 20) ? rng_next(r) : rng_below(r, left - 1);
+			p[at + 1] = one_in(r, 10) ? rng_below(r, one_in(r, 2) ? 8 : 256)
+						  : rng_below(r, left - 1);
 			memset(p + at + 2, 0, left - 2);
 			at += 2 + p[at + 1];
 		}

@@ -19,6 +19,11 @@ struct guard_view {
 
 /* Mask of classes (GUARD_M()). */
 __u32 guard_model(const struct guard_view *v);
+/* Offset of the IPv6 header; v->len: there is none. */
+__u32 guard_model_l3(const struct guard_view *v);
+
+/* What bpf/guard_walk.h finds behind the link header, run in this process. */
+__u32 guard_user(const struct guard_view *v, __u32 l3);
 
 #define GUARD_PACKET_MAX 73000
 
