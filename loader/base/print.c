@@ -15,6 +15,7 @@ static struct {
 	enum bt_print_mode mode;
 	bool off; /* stdout is not ours */
 	bool started;
+	bool stream; /* a second one is another document */
 	bool done; /* the outermost value is complete: a second one would not be JSON */
 	unsigned int depth;
 	char kind[MAX_DEPTH]; /* '{' or '[' */
@@ -43,9 +44,14 @@ void bt_print_off(void)
 	out.off = true;
 }
 
+void bt_print_stream(void)
+{
+	out.stream = true;
+}
+
 static bool json(void)
 {
-	return bt_print_json() && !out.off && !out.done;
+	return bt_print_json() && !out.off && (!out.done || out.stream);
 }
 
 static bool text(const char *fmt)
@@ -196,7 +202,7 @@ int bt_print_end(void)
 
 	if (!out.started)
 		return 0;
-	if (json() && !out.depth)
+	if (json() && !out.depth && !out.stream)
 		json_open(NULL, '{');
 	while (json() && out.depth)
 		json_close();

@@ -24,6 +24,8 @@ bool bt_print_json(void);
 bool bt_print_text_on(void); /* text mode, and stdout is ours */
 /* stdout belongs to somebody else (a command that exec runs): write nothing to it. */
 void bt_print_off(void);
+/* From here on any number of JSON documents follow, one a line; none is not "{}". */
+void bt_print_stream(void);
 /* The error of a command. Text: "Error: ..." on stderr. JSON: {"error": "..."} on stdout; when the
  * document is already begun the error is put into its outermost object or array.
  */

@@ -90,6 +90,23 @@ static void text_opts(const struct bt_opt *opts)
 	}
 }
 
+/* Lines, each broken between words; those behind the first are items of a list. */
+static void text_notes(const char *notes)
+{
+	char line[1024];
+	bool item = false;
+
+	for (; *notes; item = true) {
+		size_t n = strcspn(notes, "\n");
+
+		snprintf(line, sizeof(line), "%.*s", (int)n, notes);
+		if (item)
+			bt_text("  ");
+		text_wrapped(item ? 2 : 0, line);
+		notes += n + (notes[n] == '\n');
+	}
+}
+
 static void text_cmd(const struct bt_cmd *cmd)
 {
 	bool has_opts = cmd->opts && cmd->opts->name;
@@ -105,7 +122,7 @@ static void text_cmd(const struct bt_cmd *cmd)
 	text_opts(bt_global_opts);
 	if (cmd->notes) {
 		bt_text("\n");
-		text_wrapped(0, cmd->notes);
+		text_notes(cmd->notes);
 	}
 }
 

@@ -41,6 +41,8 @@ const struct bt_cmd bt_cmds[] = {
 	  attach_opts, false, cmd_attach, hook_notes },
 	{ "detach", "DEV|CGROUP HOOK", "take off what attach put there", detach_opts, false,
 	  cmd_detach, hook_notes },
+	{ "guard", "[DEV]", "count and drop jumbo headers that came from the wire", guard_opts,
+	  false, cmd_guard, guard_notes },
 	{ "exec", "-- COMMAND ...", "run a loader; the programs it loads become twins", exec_opts,
 	  true, cmd_exec, exec_notes },
 	{ "version", "", "version, libbpf's version, features", NULL, false, cmd_version },

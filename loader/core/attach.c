@@ -346,17 +346,17 @@ static int detach_cls(const struct bt_pin *pin, const char *path)
 	return err ? bt_err(err, "cannot remove the tc filter: %s", strerror(-err)) : 0;
 }
 
-static void describe(const struct bt_pin *pin, const char *path, struct bt_attached *a)
+bool bt_attached_read(const struct bt_pin *pin, const char *path, struct bt_attached *a)
 {
 	struct bt_link_info info;
 	int link __close = -1;
 	struct bt_link dev;
 
-	a->pin = *pin;
+	*a = (struct bt_attached){ .pin = *pin };
 	snprintf(a->path, sizeof(a->path), "%s", path);
 	if (pin->kind == BT_PIN_CLS) {
 		a->prog_id = pinned_prog_id(path);
-		return;
+		return filter_ours(pin, path);
 	}
 	link = bpf_obj_get(path);
 	if (link >= 0 && !bt_link_info(link, &info)) {
@@ -365,6 +365,7 @@ static void describe(const struct bt_pin *pin, const char *path, struct bt_attac
 	}
 	if (pin->hook == BT_HOOK_XDP && !bt_link_get(pin->ifindex, &dev))
 		a->xdp_mode = dev.xdp_mode;
+	return a->prog_id && !bt_pin_link_dead(path);
 }
 
 static int detach_one(const struct bt_pin *pin, const char *path, void *arg)
@@ -373,9 +374,10 @@ static int detach_one(const struct bt_pin *pin, const char *path, void *arg)
 	struct detach *d = arg;
 	int err;
 
-	if (!same_target(pin, &d->want) || (d->name && strcmp(d->name, pin->prog)))
+	if (!same_target(pin, &d->want) ||
+	    (d->name ? strcmp(d->name, pin->prog) : !strcmp(pin->prog, BT_PIN_GUARD)))
 		return 0;
-	describe(pin, path, &what);
+	bt_attached_read(pin, path, &what);
 	if (!d->dry_run) {
 		err = pin->kind == BT_PIN_CLS ? detach_cls(pin, path) : detach_link(path);
 		if (err)

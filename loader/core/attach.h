@@ -65,10 +65,13 @@ int bt_attach(int prog_fd, const char *name, const struct bt_attach_opts *opts,
 	      struct bt_attached *out);
 
 /*
- * Takes off what bt_attach() put at a hook of @target: the program called @name, or (NULL) all. fn is called for
+ * Takes off what bt_attach() put at a hook of @target: the program called @name, or (NULL) all but a guard (core/guard.h). fn is called for
  * each before it goes; dry_run: only that. Returns how many, or -errno with a sentence (-ENOENT: there is none).
  */
 int bt_detach(const char *target, enum bt_hook_id hook, const char *name, bool dry_run,
 	      void (*fn)(const struct bt_attached *what, void *arg), void *arg);
+
+/* Fills *out with what a pin stands for. false: the attachment is gone, only the pin is left. */
+bool bt_attached_read(const struct bt_pin *pin, const char *path, struct bt_attached *out);
 
 #endif

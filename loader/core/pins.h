@@ -15,6 +15,9 @@
 #define BT_BPFFS     "/sys/fs/bpf"
 #define BT_PIN_LINKS BT_BPFFS "/bigtcp/v1/links"
 
+/* The name that pins of guards have instead of their program's (core/guard.h). */
+#define BT_PIN_GUARD "bigtcp_guard"
+
 enum bt_hook_id {
 	BT_HOOK_INGRESS, /* tc, of a device */
 	BT_HOOK_EGRESS,

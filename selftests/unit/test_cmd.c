@@ -10,6 +10,8 @@ const struct bt_opt probe_opts[] = { { NULL } };
 const struct bt_opt load_opts[] = { { NULL } };
 const struct bt_opt attach_opts[] = { { NULL } };
 const struct bt_opt detach_opts[] = { { NULL } };
+const struct bt_opt guard_opts[] = { { NULL } };
+const char guard_notes[] = "";
 const struct bt_opt audit_opts[] = {
 	{ "obj", 'o', "FILE", "an argument and a letter" },
 	{ "all", 'a', NULL, "a letter" },
@@ -35,6 +37,7 @@ STUB(audit)
 STUB(load)
 STUB(attach)
 STUB(detach)
+STUB(guard)
 STUB(exec)
 STUB(version)
 
