@@ -55,11 +55,18 @@ static __noinline int look_closely(struct __sk_buff *skb)
 	return guard_decide(skb, &pkt) ? TC_ACT_SHOT : TC_ACT_UNSPEC;
 }
 
+static __noinline int count_own(struct __sk_buff *skb)
+{
+	guard_count_own(BIGTCP_CTX_U32(skb, ifindex), BIGTCP_CTX_U32(skb, len));
+	return TC_ACT_UNSPEC;
+}
+
 SEC("tc")
 int guard_tc(struct __sk_buff *skb)
 {
 	__u32 proto = BIGTCP_CTX_U32(skb, protocol);
-	const __u8 *p, *ip6;
+	const __u8 *p, *ip6, *end;
+	__u32 len, l3 = BIGTCP_ETH_HLEN;
 
 	if (proto != BIGTCP_BE16(BIGTCP_ETH_P_IPV6)) {
 		if (bigtcp_is_vlan(proto))
@@ -67,15 +74,19 @@ int guard_tc(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	}
 	p = BIGTCP_DATA(skb);
-	if (p + BIGTCP_ETH_HLEN + BIGTCP_IPV6_HDR_LEN > (const __u8 *)BIGTCP_DATA_END(skb))
+	end = BIGTCP_DATA_END(skb);
+	if (p + BIGTCP_ETH_HLEN + BIGTCP_IPV6_HDR_LEN > end)
 		return look_closely(skb);
-	ip6 = p + BIGTCP_ETH_HLEN;
 	if (guard_link == GUARD_LINK_NONE)
-		ip6 = p;
+		l3 = 0;
 	else if (guard_link == GUARD_LINK_UNKNOWN && (p[0] & 0xd0) == 0x40)
 		return look_closely(skb); /* may be an IP header */
+	ip6 = p + l3;
 	if (guard_ordinary(bigtcp_ld16(ip6 + 4), ip6[6]))
 		return TC_ACT_UNSPEC;
+	len = BIGTCP_CTX_U32(skb, len);
+	if (ip6 + 48 <= end && guard_is_own(ip6, len - l3) && BIGTCP_CTX_U32(skb, gso_size))
+		return count_own(skb);
 	return look_closely(skb);
 }
 

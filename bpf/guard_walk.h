@@ -145,13 +145,14 @@ static __always_inline long guard_option(struct guard_step *s)
 		return guard_stop(w);
 	}
 	w->options++;
-	if (guard_get(s, w->off, tlv, 1))
+	/* Two bytes at once, unless the packet ends with the first. */
+	if (guard_get(s, w->off, tlv, 2) && guard_get(s, w->off, tlv, 1))
 		return guard_stop(w);
 	if (!tlv[0]) { /* Pad1 has no length */
 		w->off++;
 		return 0;
 	}
-	if (w->off + 2 > w->opt_end || guard_get(s, w->off, tlv, 2))
+	if (w->off + 2 > w->opt_end)
 		return guard_cut(w);
 	if (tlv[0] == BIGTCP_JUMBO_TLV_TYPE)
 		guard_jumbo_option(s, tlv[1]);
@@ -377,6 +378,8 @@ static __always_inline void guard_account(struct guard_counts *c, const struct g
 #pragma clang loop unroll(disable)
 #endif
 	for (i = 0; i < GUARD_NR; i++) {
+		if (!(found >> i))
+			break;
 		if (!(found >> i & 1))
 			continue;
 		c->class[i].packets++;
@@ -424,6 +427,25 @@ static __always_inline int guard_decide(guard_ctx *ctx, const struct guard_pkt *
 	else
 		c->events++;
 	return drop;
+}
+
+/* The kernel's own packet, seen in place: 48 bytes from @ip6 on can be read. Most packets that are not
+ * ordinary are of this kind, and helpers are slow.
+ */
+static __always_inline int guard_is_own(const __u8 *ip6, __u32 ip6_len)
+{
+	return ip6_len > BIGTCP_IPV6_MAXPLEN + BIGTCP_IPV6_HDR_LEN && ip6[0] >> 4 == 6 &&
+	       bigtcp_jumbo_match(ip6, ip6_len);
+}
+
+static __always_inline void guard_count_own(__u32 ifindex, __u32 len)
+{
+	struct guard_counts *c = guard_counters(ifindex);
+
+	if (!c)
+		return;
+	c->class[GUARD_OWN_HBH_CLASS].packets++;
+	c->class[GUARD_OWN_HBH_CLASS].bytes += len;
 }
 
 /* Is a packet with these two fields of its IPv6 header none of the guard's business? */

@@ -48,22 +48,32 @@ static __noinline int look_closely(struct xdp_md *ctx)
 	return guard_decide(ctx, &pkt) ? XDP_DROP : XDP_PASS;
 }
 
+static __noinline int count_own(struct xdp_md *ctx)
+{
+	guard_count_own(BIGTCP_CTX_U32(ctx, ingress_ifindex), bpf_xdp_get_buff_len(ctx));
+	return XDP_PASS;
+}
+
 SEC("xdp.frags")
 int guard_xdp(struct xdp_md *ctx)
 {
-	const __u8 *p = BIGTCP_DATA(ctx), *ip6 = p;
+	const __u8 *p = BIGTCP_DATA(ctx), *end = BIGTCP_DATA_END(ctx), *ip6;
+	__u32 l3 = 0;
 	__u16 proto;
 
-	if (p + BIGTCP_ETH_HLEN + BIGTCP_IPV6_HDR_LEN > (const __u8 *)BIGTCP_DATA_END(ctx))
+	if (p + BIGTCP_ETH_HLEN + BIGTCP_IPV6_HDR_LEN > end)
 		return look_closely(ctx); /* short, or not linear */
 	if (guard_link != GUARD_LINK_NONE) {
 		proto = bigtcp_ld16(p + 12);
 		if (proto != BIGTCP_BE16(BIGTCP_ETH_P_IPV6))
 			return bigtcp_is_vlan(proto) ? look_closely(ctx) : XDP_PASS;
-		ip6 = p + BIGTCP_ETH_HLEN;
+		l3 = BIGTCP_ETH_HLEN;
 	}
+	ip6 = p + l3;
 	if (guard_ordinary(bigtcp_ld16(ip6 + 4), ip6[6]))
 		return XDP_PASS;
+	if (ip6 + 48 <= end && guard_is_own(ip6, bpf_xdp_get_buff_len(ctx) - l3))
+		return count_own(ctx);
 	return look_closely(ctx);
 }
 

@@ -523,6 +523,12 @@ static void not_ipv6(void)
 	f.data[14] = 0x50;
 }
 
+static void not_ipv6_big(void)
+{
+	kernel_big();
+	f.data[14] = 0x50;
+}
+
 static void arp(void)
 {
 	struct pktbuild p;
@@ -646,6 +652,7 @@ const struct guard_row guard_rows[] = {
 	{ "IPv4", ipv4, 0, 0, 0 },
 	{ "ARP", arp, 0, 0, 0 },
 	{ "version 5", not_ipv6, 0, 0, 0 },
+	{ "version 5, big", not_ipv6_big, 0, 0, 0 },
 	{ "a tag", small_tagged, FORGERY, FORGERY, FORGERY },
 	{ "four tags", small_4_tags, FORGERY, FORGERY, FORGERY },
 	{ "MLD, tagged", mld_tagged, M(HBH), M(HBH), M(HBH) },
