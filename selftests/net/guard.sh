@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The guard on live packets: forged ones from raw sockets are counted, and dropped as configured; BIG TCP goes
 # through as if it were not there. At tc (tcx and cls_bpf), generic and native XDP, on Ethernet and on tun.
-# Prints TAP. Root. BT_GUARD_SHORT: without the comparison of throughput, for emulated machines.
+# Prints TAP. Root. BT_GUARD_SHORT: a part of it, for emulated machines.
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/net/lib.sh
 . selftests/net/lib.sh
@@ -10,6 +10,8 @@ net_private "$0" "$@"
 . selftests/net/lib_tap.sh
 
 ROUNDS=${BT_GUARD_ROUNDS:-6}
+BYTES=30000000
+[ -z "${BT_GUARD_SHORT:-}" ] || BYTES=5000000
 dev=r0 ns=rcv
 
 guard()
@@ -101,11 +103,15 @@ forgeries()
 	wrong=
 	guard "$@" >"$tmp/log" 2>&1 || wrong="cannot attach: $(cat "$tmp/log") "
 	all "$WRONG" 0 "$what: each violation is counted and dropped"
-	guard "$@" --count all >"$tmp/log" 2>&1 || wrong="cannot change: $(cat "$tmp/log") "
-	all none $KNOWN "$what: counted only"
+	if [ -z "${BT_GUARD_SHORT:-}" ]; then
+		guard "$@" --count all >"$tmp/log" 2>&1 ||
+			wrong="cannot change: $(cat "$tmp/log") "
+		all none $KNOWN "$what: counted only"
+	fi
 	# What is dropped takes its other classes along.
 	guard "$@" --count all --drop short,hbh >"$tmp/log" 2>&1 || wrong="cannot change: $(cat "$tmp/log") "
 	all 'short|forged|trail|hbh' $((KNOWN - 12)) "$what: dropped by class"
+	[ -z "${BT_GUARD_SHORT:-}" ] || return
 	guard "$@" >"$tmp/log" 2>&1 || wrong="cannot change: $(cat "$tmp/log") "
 	all "$WRONG" 0 "$what: and all of them again"
 }
@@ -169,14 +175,13 @@ tx_offload()
 at_tc()
 {
 	forgeries tc
-	big_tcp jumbo "tc: BIG TCP passes" -n 50000000
-	if [ -z "${BT_GUARD_SHORT:-}" ]; then
-		tx_offload off
-		in_ns rcv ethtool -K r0 gro on >"$tmp/log" 2>&1
-		big_tcp jumbo "tc: BIG TCP that GRO makes" -n 30000000
-		in_ns rcv ethtool -K r0 gro off >"$tmp/log" 2>&1
-		tx_offload on
-	fi
+	big_tcp jumbo "tc: BIG TCP passes" -n $BYTES
+	[ -z "${BT_GUARD_SHORT:-}" ] || return
+	tx_offload off
+	in_ns rcv ethtool -K r0 gro on >"$tmp/log" 2>&1
+	big_tcp jumbo "tc: BIG TCP that GRO makes" -n $BYTES
+	in_ns rcv ethtool -K r0 gro off >"$tmp/log" 2>&1
+	tx_offload on
 }
 
 at_cls()
@@ -184,7 +189,7 @@ at_cls()
 	in_ns rcv "$BIGTCP" detach r0 ingress >"$tmp/log" 2>&1
 	observer --legacy
 	forgeries cls_bpf --legacy
-	big_tcp jumbo "cls_bpf: BIG TCP passes" -n 50000000
+	big_tcp jumbo "cls_bpf: BIG TCP passes" -n $BYTES
 	guard_off
 	in_ns rcv "$BIGTCP" detach r0 ingress >"$tmp/log" 2>&1
 	observer
@@ -193,7 +198,8 @@ at_cls()
 at_xdp()
 {
 	forgeries "generic XDP" --hook xdp
-	big_tcp jumbo "generic XDP: BIG TCP passes" -n 30000000
+	big_tcp jumbo "generic XDP: BIG TCP passes" -n $BYTES
+	[ -z "${BT_GUARD_SHORT:-}" ] || return
 	wrong=
 	[ "$(guard --show -j | jq -r '.guards[0].kind')" = generic ] || wrong="it is not generic"
 	guard --hook xdp --mode native >"$tmp/log" 2>&1 && wrong+="another mode is taken for a change"
@@ -458,7 +464,7 @@ nothing_left()
 		[ -z "$wrong" ] && break
 		sleep 0.2
 	done
-	[ "$(wc -l <"$tmp/progs")" -ge 8 ] || wrong+=" too few were there"
+	[ "$(wc -l <"$tmp/progs")" -ge 2 ] || wrong+=" too few were there"
 	result "nothing is left of it" "$wrong"
 }
 
@@ -467,23 +473,31 @@ hbh=$("$BIGTCP" probe -j | jq -r '.big_tcp.send.form')
 net_direct
 net_size 185000 snd s0 rcv r0
 bad0=$(net_bad snd rcv)
-command_line
 if [ "$hbh" != hbh ]; then
 	skip "the guard on traffic" "this kernel puts no header into jumbo packets"
 	finish
 	exit
 fi
-observer
-at_tc
-not_linear
-guard_off
-real_mld
-events
-at_cls
-at_xdp
-whole_on_lo
-no_link_header
-[ -n "${BT_GUARD_SHORT:-}" ] || throughput
+if [ -n "${BT_GUARD_SHORT:-}" ]; then
+	observer
+	at_tc
+	guard_off
+	at_xdp
+	guard_off
+else
+	command_line
+	observer
+	at_tc
+	not_linear
+	guard_off
+	real_mld
+	events
+	at_cls
+	at_xdp
+	whole_on_lo
+	no_link_header
+	throughput
+fi
 in_ns rcv "$BIGTCP" detach r0 ingress >"$tmp/log" 2>&1
 nothing_left
 finish
