@@ -251,6 +251,22 @@ int bt_guard_list(const char *dev, struct bt_guard **list, unsigned int *n)
 	return 0;
 }
 
+bool bt_guard_is(__u32 prog_id)
+{
+	struct bt_guard *list;
+	unsigned int n;
+	bool found = false;
+
+	if (bt_guard_list(NULL, &list, &n)) {
+		bt_err_clear();
+		return false;
+	}
+	for (unsigned int i = 0; i < n; i++)
+		found |= list[i].at.prog_id == prog_id;
+	bt_guard_list_free(list, n);
+	return found;
+}
+
 int bt_guard_counts(const struct bt_guard *g, struct guard_counts *sum)
 {
 	int cpus = libbpf_num_possible_cpus();

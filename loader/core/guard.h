@@ -12,6 +12,7 @@
 
 #include "../../bpf/guard.h"
 #include "core/attach.h"
+#include "core/guard_id.h"
 
 struct bt_guard_class {
 	const char *name; /* for the command line and JSON */

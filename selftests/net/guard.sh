@@ -103,15 +103,12 @@ forgeries()
 	wrong=
 	guard "$@" >"$tmp/log" 2>&1 || wrong="cannot attach: $(cat "$tmp/log") "
 	all "$WRONG" 0 "$what: each violation is counted and dropped"
-	if [ -z "${BT_GUARD_SHORT:-}" ]; then
-		guard "$@" --count all >"$tmp/log" 2>&1 ||
-			wrong="cannot change: $(cat "$tmp/log") "
-		all none $KNOWN "$what: counted only"
-	fi
+	[ -z "${BT_GUARD_SHORT:-}" ] || return
+	guard "$@" --count all >"$tmp/log" 2>&1 || wrong="cannot change: $(cat "$tmp/log") "
+	all none $KNOWN "$what: counted only"
 	# What is dropped takes its other classes along.
 	guard "$@" --count all --drop short,hbh >"$tmp/log" 2>&1 || wrong="cannot change: $(cat "$tmp/log") "
 	all 'short|forged|trail|hbh' $((KNOWN - 12)) "$what: dropped by class"
-	[ -z "${BT_GUARD_SHORT:-}" ] || return
 	guard "$@" >"$tmp/log" 2>&1 || wrong="cannot change: $(cat "$tmp/log") "
 	all "$WRONG" 0 "$what: and all of them again"
 }
@@ -398,6 +395,8 @@ command_line()
 		wrong+="-j: $(cat "$tmp/log") "
 	guard -j --drop hbh --dry-run | jq -e '.changed and (.drop | length) == 16' >/dev/null || wrong+="-j --dry-run "
 	[ "$(guard --show -j | jq -c '.guards[0].drop | length')" = 15 ] || wrong+="--dry-run changed it "
+	in_ns rcv "$BIGTCP" audit r0 -j >"$tmp/log" 2>&1
+	jq -e '.[0] | .name == "guard_tc" and .verdict == "safe"' "$tmp/log" >/dev/null || wrong+="audit: $(cat "$tmp/log") "
 	in_ns rcv "$BIGTCP" detach r0 ingress >"$tmp/log" 2>&1
 	[ "$(in_ns rcv "$BIGTCP" guard --show -j | jq '.guards | length')" = 1 ] ||
 		wrong+="detach took the guard "
@@ -469,7 +468,9 @@ nothing_left()
 }
 
 cp "$OUT/tools/forge" "$tmp/" || net_die "run make tests first"
-hbh=$("$BIGTCP" probe -j | jq -r '.big_tcp.send.form')
+# Guests are chosen, and a look at what their kernels do takes long there.
+hbh=hbh
+[ -n "${BT_GUARD_SHORT:-}" ] || hbh=$("$BIGTCP" probe -j | jq -r '.big_tcp.send.form')
 net_direct
 net_size 185000 snd s0 rcv r0
 bad0=$(net_bad snd rcv)

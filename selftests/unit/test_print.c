@@ -252,6 +252,24 @@ Test(print, error_in_an_array)
 	cr_assert_str_eq(finish(), "[1,{\"error\":\"late\"}]\n");
 }
 
+Test(print, stream_of_documents)
+{
+	start(BT_PRINT_JSON);
+	bt_print_stream();
+	cr_assert_str_eq(finish(), "");
+	free(got);
+	start(BT_PRINT_JSON);
+	bt_print_stream();
+	for (int i = 0; i < 2; i++) {
+		bt_obj_open(NULL);
+		bt_print_int("n", NULL, i);
+		bt_obj_close();
+	}
+	bt_print_error("gone");
+	cr_assert_str_eq(finish(), "{\"n\":0}\n{\"n\":1}\n{\"error\":\"gone\"}\n");
+	free(got);
+}
+
 Test(print, a_second_document_is_not_begun)
 {
 	start(BT_PRINT_JSON);
