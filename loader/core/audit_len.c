@@ -351,6 +351,9 @@ static void do_helper(struct flow *f, struct state *s, unsigned int at)
 		if (is_len(s->reg[r]))
 			note(f, BT_LEN_DECIDES, at);
 	}
+	/* Compares the MTU with what is between data and data_end. */
+	if (name && strstr(name, "check_mtu"))
+		note(f, BT_LEN_DECIDES, at);
 	if (name && strstr(name, "dynptr_size"))
 		after_call(s, V_LEN);
 	else

@@ -404,7 +404,7 @@ static void reach_map(struct reach *r, __u32 id)
 		memcpy(r->empty_array, info.name, sizeof(r->empty_array));
 }
 
-/* The programs that replace functions of this one: those of an XDP dispatcher. */
+/* The programs that replace functions of this one: those of a dispatcher. */
 static unsigned int reach_parts(struct reach *r, __u32 id)
 {
 	unsigned int n = 0, n_parts = 0;
@@ -441,8 +441,7 @@ int bt_prog_facts(int prog_fd, struct bt_prog_facts *out)
 			f.id = r.prog_ids[0] = im.info.id;
 			f.type = im.info.type;
 			f.kind = bt_kind_of(f.type);
-			if (f.kind == BT_KIND_XDP)
-				f.n_parts = reach_parts(&r, f.id);
+			f.n_parts = reach_parts(&r, f.id);
 			full_name(&im, f.name, sizeof(f.name));
 		}
 		s.sandwich = false;

@@ -20,7 +20,8 @@ struct bt_prog_facts {
 	__u32 *map_ids;
 	unsigned int n_map_ids;
 	unsigned int n_progs; /* those programs and itself */
-	unsigned int n_parts; /* of them, freplace programs in it: it is an XDP dispatcher */
+	unsigned int
+		n_parts; /* of them, freplace programs in it: it is a dispatcher, such as libxdp's */
 	unsigned int n_twins; /* of them, those with libbigtcp's mark */
 	bool twin; /* carries libbigtcp's mark and map */
 	/* Names of helpers, "" if none is called: what they do shows in no test run; changes the

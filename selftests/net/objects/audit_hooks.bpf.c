@@ -270,6 +270,17 @@ int x_redirects_where(struct xdp_md *ctx)
 	return bpf_redirect(is_tcp(ctx, false) ? 1 : 2, 0);
 }
 
+/* The kernel compares the MTU with what is between data and data_end. */
+/* expect: x_mtu audit=unknown */
+SEC("xdp")
+int x_mtu(struct xdp_md *ctx)
+{
+	__u32 mtu = 0;
+
+	return bpf_check_mtu(ctx, 0, &mtu, 0, 0) == BPF_MTU_CHK_RET_FRAG_NEEDED ? XDP_DROP
+										: XDP_PASS;
+}
+
 /* Nothing to redirect to: a match is no different from none. */
 /* expect: x_empty_devs audit=unknown */
 SEC("xdp")
