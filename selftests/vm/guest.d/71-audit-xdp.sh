@@ -66,6 +66,17 @@ native()
 	jq -e '.[0].name == "xdp-native-peer"' "$tmp/json"
 }
 
+# What a pod's device is on newer hosts: tc programs at a hook of its own.
+netkit()
+{
+	ip link add k0 type netkit && ip link set k0 up || return 1
+	bpftool prog load .output/corpus/clang-16/fw_naive.bpf.o /sys/fs/bpf/fw type classifier &&
+		.output/tools/netkit k0 primary /sys/fs/bpf/fw /sys/fs/bpf/fw-link || return 1
+	$bigtcp audit -j k0 >"$tmp/json"
+	jq -c '.[] | del(.forms)' "$tmp/json"
+	jq -e 'length == 1 and .[0].hook == "netkit/primary" and .[0].verdict == "drops"' "$tmp/json"
+}
+
 if [ ! -x $bigtcp ] || [ ! -s "$object" ]; then
 	not_ok "bigtcp and the cases are in the guest"
 	finish
@@ -77,6 +88,11 @@ while read -r prog want; do
 	try "audit: $prog is $want" judged "$prog" "$want"
 done < <(sed -n 's|^/\* expect: \([^ ]*\) audit=\([a-z]*\).* \*/$|\1 \2|p' $source)
 try "audit: native XDP on a veth" native
+if kernel_has 6.7; then
+	try "audit: a program at a netkit device" netkit
+else
+	skip "audit: a program at a netkit device" "needs kernel 6.7"
+fi
 if type -P xdp-loader >/dev/null; then
 	try "audit: a libxdp dispatcher and its programs" dispatcher
 	try "audit: a libxdp dispatcher of safe programs" dispatcher_safe
