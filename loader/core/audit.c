@@ -238,6 +238,7 @@ static void artefacts(struct bt_audit_result *res, const struct bt_judge *j,
 	bool whole =
 		j->kind == BT_KIND_TC || (j->kind == BT_KIND_XDP && bt_runner_frags(j->runner));
 	bool blind = j->kind == BT_KIND_CGROUP && f->direct && !bt_runner_direct(j->runner);
+	bool bad = false;
 
 	if (whole)
 		return;
@@ -245,13 +246,15 @@ static void artefacts(struct bt_audit_result *res, const struct bt_judge *j,
 	if (f->len_use < BT_LEN_THRESHOLD && !f->n_twins && !blind)
 		return;
 	for (unsigned int i = 0; i < BT_AUDIT_FORMS; i++) {
-		if (res->forms[i].verdict > BT_VERDICT_UNKNOWN)
-			res->forms[i].verdict = BT_VERDICT_UNKNOWN;
+		if (res->forms[i].verdict <= BT_VERDICT_UNKNOWN)
+			continue;
+		res->forms[i].verdict = BT_VERDICT_UNKNOWN;
+		bad = true;
 	}
 	if (blind)
 		unknown(res, "it reads packets directly, and a test run on this kernel shows it no "
 			     "byte of them; audit it on a newer one");
-	if (f->n_twins && !res->twin)
+	if (bad && f->n_twins && !res->twin)
 		unknown(res,
 			"%s twins, and a test run has no packet for those; audit the other "
 			"programs' object files",

@@ -54,6 +54,15 @@ dispatcher_safe()
 	jq -e 'map(select(.hook == "xdp/generic")) | length == 3 and all(.verdict == "safe")' "$tmp/json"
 }
 
+# Twins in a dispatcher: it has nothing else in it, so it is one as a whole.
+dispatcher_twin()
+{
+	pair f0 f1 && $bigtcp exec -- xdp-loader load -m skb f0 "$object" -n x_naive || return 1
+	$bigtcp audit -j f0 >"$tmp/json" || echo "status $?"
+	jq -c '.[] | del(.forms)' "$tmp/json"
+	jq -e 'map(select(.hook == "xdp/generic")) | length == 2 and all(.verdict == "twin")' "$tmp/json"
+}
+
 native()
 {
 	pair n0 n1 && bpftool prog loadall "$object" /sys/fs/bpf/hooks &&
@@ -96,6 +105,7 @@ fi
 if type -P xdp-loader >/dev/null; then
 	try "audit: a libxdp dispatcher and its programs" dispatcher
 	try "audit: a libxdp dispatcher of safe programs" dispatcher_safe
+	try "audit: a libxdp dispatcher of twins" dispatcher_twin
 else
 	skip "audit: a libxdp dispatcher and its programs" "no xdp-loader in the guest"
 fi
