@@ -7,8 +7,8 @@
  *   trailing data do; it is right about extension headers and still drops jumbo packets;
  * - trust_acct books that length per port, right about extension headers too.
  *
- * A twin is not a cure here: it too reads 0, as the kernel has it. Made with the largest payload
- * length in place of 0 (max_payload_len), it cures the first, and not the other two.
+ * A twin is not a cure here by itself: it too reads 0, as the kernel has it. Made with another length in
+ * place of 0 (--max-payload-len, --length), it cures the first, and the third as far as 16 bits go.
  */
 /* expect: trust_len audit=drops twin=made kernel=6.1 */
 /* expect: trust_len_eq audit=drops twin=made kernel=6.1 */
