@@ -26,6 +26,7 @@ struct param {
 	struct statement st;
 	bool max_payload_len;
 	bool direct;
+	bool move; /* tc: also where changing offsets would do */
 	bool any_len;
 	bool whole; /* packets above 64 KiB, and the twin as it is for real */
 };
@@ -56,6 +57,13 @@ static bool is_meant(const struct statement *st)
 	       (!only || !strcmp(only, st->prog));
 }
 
+/* The others' files are named after their hook. */
+static bool is_tc(const struct statement *st)
+{
+	return strncmp(st->file, "x_", 2) && strncmp(st->file, "cg_", 3) &&
+	       strncmp(st->file, "sf_", 3);
+}
+
 static struct criterion_test_params made_programs(void)
 {
 	struct statement *all = NULL;
@@ -64,17 +72,21 @@ static struct criterion_test_params made_programs(void)
 	struct param *p;
 
 	cr_assert_gt(n, 0, "no corpus: %s", strerror(-n));
-	p = cr_malloc(2 * n * sizeof(*p));
+	p = cr_malloc(3 * n * sizeof(*p));
 	for (k = 0; k < n; k++) {
 		if (!is_meant(&all[k]))
 			continue;
-		memset(&p[cnt], 0, 2 * sizeof(p[cnt]));
+		memset(&p[cnt], 0, 3 * sizeof(p[cnt]));
 		p[cnt].st = all[k];
 		/* both ways to move, both lengths, both entries come up across the corpus */
 		p[cnt].any_len = k % 2 && !all[k].cuts;
 		p[cnt].direct = k % 3 == 2;
 		p[cnt].max_payload_len = k % 4 == 3;
 		cnt++;
+		if (is_tc(&all[k]) && !p[cnt - 1].direct) {
+			p[cnt] = p[cnt - 1];
+			p[cnt++].move = true;
+		}
 		if (!all[k].frags)
 			continue;
 		p[cnt].st = all[k];
@@ -128,6 +140,7 @@ ParameterizedTest(struct param *par, prop, twin_equals_original, .timeout = 600)
 	struct bigtcp_twin_opts opts = { .sz = sizeof(opts),
 					 .any_len = par->any_len,
 					 .direct = par->direct,
+					 .move = par->move,
 					 .max_payload_len = par->max_payload_len };
 	unsigned long packets = env_number("BT_PROG_PACKETS", 100000), n, jumbo = 0;
 	unsigned long maps_every = env_number("BT_PROG_MAPS_EVERY", 16384);
@@ -143,8 +156,13 @@ ParameterizedTest(struct param *par, prop, twin_equals_original, .timeout = 600)
 	cr_assert_eq(err, 0, "%s: %s", par->st.prog, why);
 	if (par->whole)
 		packets /= WHOLE_SHARE;
+	if (par->move)
+		packets /= 2;
 	cr_log_info("%s: %lu packets, seed %llu%s%s%s", par->st.prog, packets,
-		    (unsigned long long)s, par->direct ? ", direct" : "",
+		    (unsigned long long)s,
+		    par->direct ? ", direct"
+		    : par->move ? ", moved"
+				: "",
 		    par->max_payload_len ? ", max payload_len" : "", par->whole ? ", whole" : "");
 	for (n = 0; n < packets; n++) {
 		bool is_jumbo = rng_below(&r, 2);
