@@ -27,7 +27,7 @@ endif
 WARN     := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers
 CFLAGS   ?= -O2 -g
 BT_CFLAGS := -std=gnu11 $(WARN) -Iinclude -Iloader -I$(OUT) -D_GNU_SOURCE -DBIGTCP_VERSION='"$(VERSION)"' -MMD -MP
-BT_LIBS  := -lbpf -lelf -lz -lmnl
+BT_LIBS  := -lxdp -lbpf -lelf -lz -lmnl
 MULTIARCH := $(shell $(CC) -print-multiarch)
 BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Werror -Iinclude -Ivmlinux -I/usr/include/$(MULTIARCH) -MMD -MP
 
@@ -99,7 +99,7 @@ $(OUT)/bpf/%.bpf.o: bpf/%.bpf.c
 $(OUT)/skel/%.skel.h: $(OUT)/bpf/%.bpf.o
 	$(call msg,SKEL,$@)
 	@mkdir -p $(@D)
-	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*) > $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*) > $@ 2>$@.err || { cat $@.err >&2; rm $@; exit 1; }
 
 define clang_rules
 $(OUT)/corpus/clang-$(1)/%.bpf.o: selftests/corpus/%.bpf.c
