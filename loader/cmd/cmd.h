@@ -69,7 +69,7 @@ void bt_help(const struct bt_cmd *cmd); /* NULL: of the tool */
 
 /* Each command's file has its options beside its code. */
 extern const struct bt_opt probe_opts[], audit_opts[], load_opts[], attach_opts[], detach_opts[],
-	exec_opts[], guard_opts[];
+	exec_opts[], guard_opts[], xdp_opts[];
 extern const char guard_notes[];
 
 int cmd_help(int argc, char **argv);
@@ -80,6 +80,7 @@ int cmd_attach(int argc, char **argv);
 int cmd_detach(int argc, char **argv);
 int cmd_guard(int argc, char **argv);
 int cmd_exec(int argc, char **argv);
+int cmd_xdp(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 #endif

@@ -29,6 +29,13 @@ static const char hook_notes[] =
 	"(the path of its directory in a cgroup2 file system). An xdp hook takes one program, and none "
 	"of others' is taken off: for a chain of libxdp run 'bigtcp exec -- xdp-loader load ...'.";
 
+static const char xdp_notes[] =
+	"sandwich puts two programs into the chain of DEV: one takes the jumbo header off before the "
+	"programs that are there, one puts it back behind them. A program that can return XDP_TX or "
+	"XDP_REDIRECT would send such a packet without its header, and is refused; a twin (bigtcp exec) "
+	"needs no sandwich. On Linux 6.13 and newer, and stable kernels with 81f6d0530ba0, xdp-tools before 1.5.5 "
+	"can't change a chain that has a sandwich: take it off first.";
+
 const struct bt_cmd bt_cmds[] = {
 	{ "probe", "",
 	  "what this kernel does with jumbo packets, seen live, and what bigtcp can use",
@@ -45,6 +52,9 @@ const struct bt_cmd bt_cmds[] = {
 	  false, cmd_guard, guard_notes },
 	{ "exec", "-- COMMAND ...", "run a loader; the programs it loads become twins", exec_opts,
 	  true, cmd_exec, exec_notes },
+	{ "xdp", "sandwich DEV | status [DEV]",
+	  "jumbo packets for the XDP programs of a libxdp chain, without rewriting them", xdp_opts,
+	  false, cmd_xdp, xdp_notes },
 	{ "version", "", "version, libbpf's version, features", NULL, false, cmd_version },
 	{ "help", "[COMMAND]", "this help, or a command's", NULL, false, cmd_help },
 	{ NULL },

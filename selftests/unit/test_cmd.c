@@ -12,6 +12,7 @@ const struct bt_opt attach_opts[] = { { NULL } };
 const struct bt_opt detach_opts[] = { { NULL } };
 const struct bt_opt guard_opts[] = { { NULL } };
 const char guard_notes[] = "";
+const struct bt_opt xdp_opts[] = { { NULL } };
 const struct bt_opt audit_opts[] = {
 	{ "obj", 'o', "FILE", "an argument and a letter" },
 	{ "all", 'a', NULL, "a letter" },
@@ -39,6 +40,7 @@ STUB(attach)
 STUB(detach)
 STUB(guard)
 STUB(exec)
+STUB(xdp)
 STUB(version)
 
 static struct bt_line line;
