@@ -27,9 +27,9 @@ suites()
 style 180 sh selftests/style.sh
 unit 300 $OUT/tests/unit --tap -j2
 fuzz 420 sh selftests/fuzz.sh
-prog 900 $OUT/tests/prog --tap -j2
-net 900 bash selftests/net/run.sh
-vm 1000 sh selftests/vm/run.sh
+prog 1200 $OUT/tests/prog --tap -j2
+net 2000 bash selftests/net/run.sh
+vm 1500 sh selftests/vm/run.sh
 EOF
 }
 

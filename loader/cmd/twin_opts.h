@@ -13,8 +13,8 @@ enum { OPT_MAX_PAYLOAD_LEN = 0x300, OPT_RESIZE_FAILS, OPT_BY_ADDRESS, OPT_LENGTH
 /* clang-format off */
 #define TWIN_OPTS \
 	{ "by-address", OPT_BY_ADDRESS, NULL, \
-	  "change the offsets of packet accesses instead of moving headers, also for tc and XDP " \
-	  "(cgroup_skb programs and socket filters: always so)" }, \
+	  "change the offsets of packet accesses instead of moving headers, also for XDP and large " \
+	  "tc programs (cgroup_skb programs and socket filters: always so)" }, \
 	{ "max-payload-len", OPT_MAX_PAYLOAD_LEN, NULL, \
 	  "jumbo packets show payload_len 65535 instead of 0" }, \
 	{ "length", OPT_LENGTH, "N", \

@@ -247,10 +247,11 @@ static const char *unfit(const struct bt_load *l)
 	return NULL;
 }
 
-/* Errors that no other form makes good. */
-static bool hopeless(int err)
+/* Errors that no other form makes good: by addressing the verifier walks more than when headers are moved. */
+static bool hopeless(const struct bt_load *l, int err)
 {
-	return err == -E2BIG || bt_load_system_error(err);
+	return bt_load_system_error(err) ||
+	       (err == -E2BIG && (!l->twin.made || !l->twin.twin.by_address));
 }
 
 /* What tells the twins of different options from one another. */
@@ -285,7 +286,7 @@ static int load_a_form(struct bt_load *l, int first)
 		tried = outcome(&l->twin.twin);
 		first = bt_load_try(l, &l->twin.twin, BT_LOG_CALLER);
 	}
-	for (n = 1, err = first; n < FORM_CNT && err < 0 && !hopeless(err); n++) {
+	for (n = 1, err = first; n < FORM_CNT && err < 0 && !hopeless(l, err); n++) {
 		/* What the engine refuses it refuses in all forms that move headers. */
 		if ((engine && !forms[n].by_address) || make_twin(l, &forms[n], &why) ||
 		    tried & outcome(&l->twin.twin))

@@ -3,7 +3,7 @@
  * What a compiled capture filter looks like, on a packet socket: TCP or UDP of some ports, with packet
  * bytes read by LD_ABS and LD_IND, and the first 96 bytes of each packet kept.
  */
-/* expect: sf_port audit=drops twin=refused:offset kernel=6.1 */
+/* expect: sf_port audit=drops twin=made kernel=6.1 */
 /* flow: src=2001:db8:1::1 dst=2001:db8:2::2 sport=40000 dport=443 */
 /* flow: src=192.0.2.1 dst=198.51.100.2 sport=40000 dport=443 */
 #include "corpus.h"

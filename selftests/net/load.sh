@@ -403,6 +403,15 @@ refused_twin()
 		grep -q 'loaded unchanged (verifier)' "$tmp/stdout"
 }
 
+# Where a twin by addressing is too complex for the verifier, the other form is not.
+too_complex_by_address()
+{
+	bt attach v0 ingress "$BAD" --prog third >"$tmp/stdout" && cat "$tmp/stdout" &&
+		grep -q 'third: twin (moves headers)' "$tmp/stdout" && bt detach v0 ingress &&
+		unchanged fails 3 "accepts program third but not its twin: it is too complex" \
+			bt attach v0 ingress "$BAD" --prog third --by-address
+}
+
 refused_json()
 {
 	bt -j attach v0 ingress "$BAD" --prog unsafe >"$tmp/json" 2>"$tmp/stderr"
@@ -689,6 +698,7 @@ t vanishing "a device that vanishes meanwhile"
 t refused_program "the verifier refuses the program: the end of its log"
 t refused_large "the verifier gives up: no megabytes of log"
 t refused_twin "the verifier refuses only the twin: exit status 3, or the original and a note"
+t too_complex_by_address "too complex in one form: the other is tried"
 t refused_json "the verifier's refusal in JSON"
 t no_twin "no twin: exit status 3, or the original and a note"
 t full_disk "output that cannot be written"

@@ -6,7 +6,7 @@
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
-LIMIT=300
+LIMIT=600
 
 [ $# -gt 0 ] || set -- selftests/net/*.sh
 tmp=$(mktemp -d) || exit 1

@@ -254,13 +254,24 @@ static __u64 seed(void)
 	return (__u64)ts.tv_sec * 1000000007 ^ ts.tv_nsec;
 }
 
-static void random_packets(bool xdp, __u32 link, __u32 n)
+/* BT_PROG_PACKETS, for slow machines, is of a program of the corpus; packets are cheaper here. */
+static __u32 n_packets(void)
+{
+	const char *env = getenv("BT_PROG_PACKETS");
+
+	return env ? 10 * strtoul(env, NULL, 0) : N_RANDOM;
+}
+
+/* So many packets reach every class. */
+#define N_ALL 30000u
+
+static void random_packets(bool xdp, __u32 link)
 {
 	__u64 s = seed();
 	struct rng r = { .s = s | 1 };
 	struct guard g = open_guard(xdp, link);
 	struct guard_counts a = {}, b;
-	__u32 all = 0;
+	__u32 all = 0, n = n_packets();
 
 	configure(&g, GUARD_WRONG_MASK, 1, GUARD_NO_EVENTS);
 	for (__u32 i = 0; i < n; i++) {
@@ -285,35 +296,36 @@ static void random_packets(bool xdp, __u32 link, __u32 n)
 		a = b;
 	}
 	/* The generator must reach them all; no tc test run makes the kernel's own. */
-	cr_assert_eq(all | (xdp ? 0 : GUARD_OWN_MASK | M(FOREIGN)), (1u << GUARD_NR) - 1,
-		     "BT_PROG_SEED=%llu never:%s", (unsigned long long)s,
-		     text(~all & ((1u << GUARD_NR) - 1)));
+	if (n >= N_ALL)
+		cr_assert_eq(all | (xdp ? 0 : GUARD_OWN_MASK | M(FOREIGN)), (1u << GUARD_NR) - 1,
+			     "BT_PROG_SEED=%llu never:%s", (unsigned long long)s,
+			     text(~all & ((1u << GUARD_NR) - 1)));
 	close_guard(&g);
 }
 
-Test(guard, random_tc, .timeout = 120)
+Test(guard, random_tc, .timeout = 240)
 {
-	random_packets(false, GUARD_LINK_UNKNOWN, N_RANDOM);
+	random_packets(false, GUARD_LINK_UNKNOWN);
 }
 
-Test(guard, random_tc_ethernet, .timeout = 120)
+Test(guard, random_tc_ethernet, .timeout = 240)
 {
-	random_packets(false, GUARD_LINK_ETHER, N_RANDOM);
+	random_packets(false, GUARD_LINK_ETHER);
 }
 
-Test(guard, random_xdp, .timeout = 120)
+Test(guard, random_xdp, .timeout = 240)
 {
-	random_packets(true, GUARD_LINK_UNKNOWN, N_RANDOM);
+	random_packets(true, GUARD_LINK_UNKNOWN);
 }
 
 /* The walk alone, with packets that are longer than a test run takes. */
-Test(guard, random_walk, .timeout = 120)
+Test(guard, random_walk, .timeout = 240)
 {
 	__u64 s = seed();
 	struct rng r = { .s = s | 1 };
-	__u32 all = 0;
+	__u32 all = 0, n = n_packets();
 
-	for (__u32 i = 0; i < N_RANDOM; i++) {
+	for (__u32 i = 0; i < n; i++) {
 		struct guard_view v = { .data = f.data };
 		__u32 max = rng_below(&r, 4) ? 1600 : GUARD_PACKET_MAX, want, got, l3;
 
@@ -329,7 +341,8 @@ Test(guard, random_walk, .timeout = 120)
 			     "BT_PROG_SEED=%llu packet %u of %u bytes: found%s, expected%s",
 			     (unsigned long long)s, i, v.len, text(got), text(want));
 	}
-	cr_assert_eq(all, (1u << GUARD_NR) - 1, "BT_PROG_SEED=%llu", (unsigned long long)s);
+	if (n >= N_ALL)
+		cr_assert_eq(all, (1u << GUARD_NR) - 1, "BT_PROG_SEED=%llu", (unsigned long long)s);
 }
 
 /* --- devices without link header ----------------------------------------------------------------- */

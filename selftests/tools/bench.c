@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a packet costs in a program, in its twin, and in the same program repaired at source: BPF_PROG_TEST_RUN
- * with many repeats, the variants one after the other in each round, medians of the rounds and of the ratios
+ * What a packet costs in a program, in its twin, and in the same program repaired at source (if there is one): tc,
+ * XDP or cgroup_skb, by BPF_PROG_TEST_RUN with many repeats, the variants one after the other in each round, medians of the rounds and of the ratios
  * within a round. CPU time of the thread is what is measured, so that other work on the host counts less. The
  * programs are loaded anew a few times: where the kernel places a program's code in memory changes its speed.
  */
@@ -23,6 +23,7 @@
 
 struct variant {
 	const char *name;
+	bool left_out;
 	struct bt_object *obj;
 	int fd;
 	double ns[MAX_ROUNDS];
@@ -30,13 +31,28 @@ struct variant {
 
 struct input {
 	__u8 data[PACKET_LEN];
-	struct __sk_buff ctx;
+	union {
+		struct __sk_buff skb;
+		struct xdp_md xdp;
+	} ctx;
 };
+
+/* Of the original's type, which all have. */
+static const struct type {
+	enum bpf_prog_type type;
+	__u32 pass; /* verdict of a packet that passes */
+	__u32 ctx_size;
+} types[] = {
+	{ BPF_PROG_TYPE_SCHED_CLS, 0, sizeof(struct __sk_buff) },
+	{ BPF_PROG_TYPE_XDP, XDP_PASS, sizeof(struct xdp_md) },
+	{ BPF_PROG_TYPE_CGROUP_SKB, 1, sizeof(struct __sk_buff) },
+};
+static const struct type *type;
 
 /* Ordinary packets: the program, its twin as it is loaded for real. Jumbo packets are test run packets with
  * the header, so the twin for them is one that asks no packet for its length.
  */
-enum { EMPTY, ORIG, TWIN, FIXED, JUMBO_TWIN, JUMBO_FIXED, VARIANTS };
+enum { EMPTY, ORIG, TWIN, FIXED, JUMBO_TWIN, JUMBO_MOVED, JUMBO_FIXED, VARIANTS };
 
 static struct variant variants[VARIANTS] = {
 	[EMPTY] = { .name = "empty" },
@@ -44,6 +60,8 @@ static struct variant variants[VARIANTS] = {
 	[TWIN] = { .name = "twin" },
 	[FIXED] = { .name = "fixed" },
 	[JUMBO_TWIN] = { .name = "jumbo-twin" },
+	/* tc, where a twin changes offsets if that will do: with the headers moved all the same */
+	[JUMBO_MOVED] = { .name = "jumbo-moved" },
 	[JUMBO_FIXED] = { .name = "jumbo-fixed" },
 };
 
@@ -67,8 +85,12 @@ static int make_input(enum bt_shape shape, struct input *in)
 	err = bt_packet_head(&p, in->data);
 	if (err < 0)
 		return err;
-	in->ctx.gso_size = 1428;
-	in->ctx.gso_segs = 1;
+	if (type->type == BPF_PROG_TYPE_XDP) {
+		in->ctx.xdp.data_end = PACKET_LEN;
+	} else {
+		in->ctx.skb.gso_size = 1428;
+		in->ctx.skb.gso_segs = 1;
+	}
 	return 0;
 }
 
@@ -76,11 +98,11 @@ static int make_input(enum bt_shape shape, struct input *in)
 static double run(const struct variant *v, struct input *in, int repeat)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = in->data, .data_size_in = sizeof(in->data),
-		    .ctx_in = &in->ctx, .ctx_size_in = sizeof(in->ctx), .repeat = repeat);
+		    .ctx_in = &in->ctx, .ctx_size_in = type->ctx_size, .repeat = repeat);
 	double t0 = cpu_ns();
 	int err = bpf_prog_test_run_opts(v->fd, &opts);
 
-	if (!err && opts.retval)
+	if (!err && opts.retval != type->pass)
 		err = -EBADMSG;
 	if (err) {
 		fprintf(stderr, "bench: %s: %s\n", v->name, strerror(-err));
@@ -91,31 +113,50 @@ static double run(const struct variant *v, struct input *in, int repeat)
 
 static int load_empty(void)
 {
-	static const struct bpf_insn insns[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = type->pass },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 
-	return bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "empty", "GPL", insns, 2, NULL);
+	return bpf_prog_load(type->type, "empty", "GPL", insns, 2, NULL);
+}
+
+/* Fills the program's maps, where the object has a program that does. */
+static int setup(struct bt_object *obj)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(bt_object_bpf(obj), "bt_setup");
+	char data[64] = { 0 };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = data, .data_size_in = sizeof(data));
+	int err;
+
+	if (!prog)
+		return 0;
+	err = bpf_prog_test_run_opts(bpf_program__fd(prog), &opts);
+	return err ? err : opts.retval ? -EIO : 0;
 }
 
 /* @what: FILE:PROG */
-static int load(struct variant *v, const char *what, bool plain, bool any_len)
+static int load(struct variant *v, const char *what, const struct bt_object_opts *opts)
 {
 	char *file __free = strdup(what);
 	char *colon = file ? strrchr(file, ':') : NULL;
-	struct bt_object_opts opts = { .plain = plain, .twin.any_len = any_len };
+	struct bpf_program *prog;
 	int err;
 
 	if (!colon)
 		return -EINVAL;
 	*colon = '\0';
-	opts.only = colon + 1;
-	err = bt_object_load(file, &opts, &v->obj);
+	err = bt_object_load(file, opts, &v->obj);
 	if (err)
 		return err;
-	v->fd = bpf_program__fd(bt_object_prog(v->obj));
-	return 0;
+	prog = bpf_object__find_program_by_name(bt_object_bpf(v->obj), colon + 1);
+	if (!prog)
+		return -ENOENT;
+	v->fd = bpf_program__fd(prog);
+	for (size_t i = 0; !type && i < sizeof(types) / sizeof(types[0]); i++)
+		if (types[i].type == bpf_program__type(prog))
+			type = &types[i];
+	return type ? setup(v->obj) : -EPROTOTYPE;
 }
 
 static void unload_all(void)
@@ -131,16 +172,22 @@ static void unload_all(void)
 
 static int load_all(const char *orig, const char *fixed)
 {
+	const struct bt_object_opts plain = { .plain = true }, twin = { 0 },
+				    any_len = { .twin.any_len = true },
+				    moved = { .twin.any_len = true, .twin.move = true };
+
 	unload_all();
-	variants[EMPTY].fd = load_empty();
-	if (variants[EMPTY].fd < 0)
-		return -errno;
-	if (load(&variants[ORIG], orig, true, false) || load(&variants[TWIN], orig, false, false) ||
-	    load(&variants[FIXED], fixed, true, false) ||
-	    load(&variants[JUMBO_TWIN], orig, false, true))
+	variants[FIXED].left_out = variants[JUMBO_FIXED].left_out = !fixed;
+	if (load(&variants[ORIG], orig, &plain) || load(&variants[TWIN], orig, &twin) ||
+	    load(&variants[JUMBO_TWIN], orig, &any_len) ||
+	    (fixed && load(&variants[FIXED], fixed, &plain)))
+		return -EINVAL;
+	variants[JUMBO_MOVED].left_out = type->type != BPF_PROG_TYPE_SCHED_CLS;
+	if (!variants[JUMBO_MOVED].left_out && load(&variants[JUMBO_MOVED], orig, &moved))
 		return -EINVAL;
 	variants[JUMBO_FIXED].fd = variants[FIXED].fd;
-	return 0;
+	variants[EMPTY].fd = load_empty();
+	return variants[EMPTY].fd < 0 ? -errno : 0;
 }
 
 static int measure(int first, int rounds, int repeat)
@@ -154,7 +201,7 @@ static int measure(int first, int rounds, int repeat)
 			/* There and back, for what changes in the course of a round. */
 			struct variant *v = &variants[r & 1 ? VARIANTS - 1 - i : i];
 			struct input *in = v - variants < JUMBO_TWIN ? &plain : &jumbo;
-			double ns = run(v, in, repeat);
+			double ns = v->left_out ? 0 : run(v, in, repeat);
 
 			if (ns < 0)
 				return ns;
@@ -221,21 +268,23 @@ static void print_all(int rounds, int repeat)
 {
 	printf("{\"rounds\":%d,\"repeat\":%d,\"packet_bytes\":%d,", rounds, repeat, PACKET_LEN);
 	for (int i = 0; i < VARIANTS; i++)
-		print_variant(&variants[i], rounds);
+		if (!variants[i].left_out)
+			print_variant(&variants[i], rounds);
+	if (!variants[FIXED].left_out)
+		printf("\"fixed_ordinary_ratio\":%.4f,\"fixed_jumbo_ratio\":%.4f,",
+		       ratio(FIXED, ORIG, rounds, 0.5), ratio(JUMBO_FIXED, ORIG, rounds, 0.5));
 	printf("\"twin_ordinary_extra_ns\":%.3f,\"twin_ordinary_ratio\":%.4f,"
 	       "\"twin_ordinary_ratio_low\":%.4f,\"twin_ordinary_ratio_high\":%.4f,"
-	       "\"fixed_ordinary_ratio\":%.4f,\"twin_jumbo_extra_ns\":%.3f,"
-	       "\"twin_jumbo_ratio\":%.4f,\"fixed_jumbo_ratio\":%.4f}\n",
+	       "\"twin_jumbo_extra_ns\":%.3f,\"twin_jumbo_ratio\":%.4f}\n",
 	       diff(TWIN, ORIG, rounds), ratio(TWIN, ORIG, rounds, 0.5),
 	       ratio(TWIN, ORIG, rounds, 0.25), ratio(TWIN, ORIG, rounds, 0.75),
-	       ratio(FIXED, ORIG, rounds, 0.5), diff(JUMBO_TWIN, ORIG, rounds),
-	       ratio(JUMBO_TWIN, ORIG, rounds, 0.5), ratio(JUMBO_FIXED, ORIG, rounds, 0.5));
+	       diff(JUMBO_TWIN, ORIG, rounds), ratio(JUMBO_TWIN, ORIG, rounds, 0.5));
 }
 
 static int usage(void)
 {
 	fprintf(stderr, "usage: bench [-r ROUNDS] [-l LOADS] [-n REPEATS] ORIGINAL.o:PROG "
-			"FIXED.o:PROG\n");
+			"[FIXED.o:PROG]\n");
 	return 1;
 }
 
@@ -253,8 +302,8 @@ int main(int argc, char **argv)
 		else
 			return usage();
 	}
-	if (argc - optind != 2 || rounds < 1 || loads < 1 || rounds * loads > MAX_ROUNDS ||
-	    repeat < 1)
+	if (argc - optind < 1 || argc - optind > 2 || rounds < 1 || loads < 1 ||
+	    rounds * loads > MAX_ROUNDS || repeat < 1)
 		return usage();
 	for (int l = 0; l < loads; l++) {
 		if (load_all(argv[optind], argv[optind + 1])) {

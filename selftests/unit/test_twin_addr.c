@@ -111,11 +111,12 @@ Test(twin_addr, behind_ipv6_is_eight_further)
 		MOV64_IMM(0, 1),
 		BOUND(60),
 		LDX_MEM(BPF_H, 5, 2, 38),
-		LDX_MEM(BPF_H, 5, 2, 42),
+		LDX_MEM(BPF_B, 5, 2, 39),
+		LDX_MEM(BPF_B, 5, 2, 40),
 		EXIT(),
 	};
 
-	HAS(prog, 1, LDX_MEM(BPF_H, 5, 2, 38), LDX_MEM(BPF_H, 5, 2, 50));
+	HAS(prog, 1, LDX_MEM(BPF_H, 5, 2, 38), LDX_MEM(BPF_B, 5, 2, 39), LDX_MEM(BPF_B, 5, 2, 48));
 	/* the comparison with the packet's end */
 	HAS(prog, 1, ALU64_IMM(BPF_ADD, 4, 8));
 }

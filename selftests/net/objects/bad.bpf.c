@@ -50,6 +50,13 @@ int half(struct __sk_buff *skb)
 	return walk(skb, 36000);
 }
 
+/* Too many for a twin by addressing, which has one for every kind of link header. */
+SEC("tc")
+int third(struct __sk_buff *skb)
+{
+	return walk(skb, 20000);
+}
+
 SEC("xdp")
 int an_xdp(struct xdp_md *ctx)
 {
