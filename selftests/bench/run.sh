@@ -210,7 +210,7 @@ jq -r '
 	("TCP over veth, gso_max_size \($t.gso_max_size)" | wide(40)) + ("Gbit/s" | pad(8)) +
 		("ratio" | pad(8)) + ("middle half" | pad(15)) + ("per CPU second" | pad(16)) +
 		("ratio" | pad(8)),
-	def lines(t; names): names | to_entries[] | t[.key] as $v | ("  " + .value | wide(40)) +
+	def lines($t; names): names | to_entries[] | $t[.key] as $v | ("  " + .value | wide(40)) +
 		($v.gbps | r(2) | pad(8)) + ($v.ratio | r(3) | pad(8)) +
 		("\($v.ratio_low | r(2)) to \($v.ratio_high | r(2))" | pad(15)) +
 		($v.gbit_per_cpu_second | r(2) | pad(16)) + ($v.cpu_ratio | r(3) | pad(8));
