@@ -11,7 +11,7 @@ net_private "$0" "$@"
 
 ROUNDS=${BT_GUARD_ROUNDS:-6}
 BYTES=30000000
-[ -z "${BT_GUARD_SHORT:-}" ] || BYTES=5000000
+[ -z "${BT_GUARD_SHORT:-}" ] || BYTES=2000000
 dev=r0 ns=rcv
 
 guard()
