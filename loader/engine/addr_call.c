@@ -114,14 +114,14 @@ static struct val unknown_offset(void)
 	return (struct val){ .t = V_PKT, .var = PKT_ANY };
 }
 
-static struct val offset_of(const struct form *form, const struct site *s,
+static struct val offset_of(const struct form *form, const struct val *reg,
 			    const struct bytes_row *row)
 {
-	const struct val *start = &s->reg[row->start_reg];
+	const struct val *start = &reg[row->start_reg];
 	struct val v = { .t = V_PKT };
 	__u64 lo, hi;
 
-	if (!scalar_range(scalar_low32(s->reg[BPF_REG_2]), &lo, &hi) || hi > 1 << 20)
+	if (!form || !scalar_range(scalar_low32(reg[BPF_REG_2]), &lo, &hi) || hi > 1 << 20)
 		return unknown_offset();
 	v.off = lo;
 	v.var = lo == hi ? PKT_EXACT : PKT_FROM;
@@ -134,11 +134,9 @@ static struct val offset_of(const struct form *form, const struct site *s,
 	return v;
 }
 
-bool addr_bytes(const struct prog *p, const struct flow *f, const struct form *form, __u32 at,
-		struct bytes *out)
+bool addr_bytes_of(const struct bpf_insn *i, const struct form *form, const struct val *reg,
+		   struct bytes *out)
 {
-	const struct bpf_insn *i = &p->insns[at];
-	const struct site *s = flow_site(f, at);
 	unsigned int n;
 	__u64 lo, hi;
 
@@ -147,19 +145,25 @@ bool addr_bytes(const struct prog *p, const struct flow *f, const struct form *f
 
 		if (i->src_reg || i->imm != row->helper)
 			continue;
-		*out = (struct bytes){ .at = offset_of(form, s, row),
+		*out = (struct bytes){ .at = offset_of(form, reg, row),
 				       .len = row->len,
 				       .exact_len = true,
 				       .write = row->write };
 		if (!row->len_reg)
 			return true;
-		if (!scalar_range(scalar_low32(s->reg[row->len_reg]), &lo, &hi))
+		if (!scalar_range(scalar_low32(reg[row->len_reg]), &lo, &hi))
 			hi = ~0U;
 		out->len = hi > 1 << 20 ? 1 << 20 : hi;
-		out->exact_len = val_is_const(&s->reg[row->len_reg]);
+		out->exact_len = val_is_const(&reg[row->len_reg]);
 		return true;
 	}
 	return false;
+}
+
+bool addr_bytes(const struct prog *p, const struct flow *f, const struct form *form, __u32 at,
+		struct bytes *out)
+{
+	return addr_bytes_of(&p->insns[at], form, flow_site(f, at)->reg, out);
 }
 
 static const struct mem_row *mem_row_of(const struct bpf_insn *i, __u8 reg)

@@ -5,6 +5,7 @@
 #include "engine/access.h"
 #include "engine/insn.h"
 #include "engine/rewrite.h"
+#include "engine/scalar.h"
 
 #define LOW32 0xffffffffULL
 /* A number of bytes to keep that means "all of them". */
@@ -197,6 +198,9 @@ static void act_keep(struct rewrite *w, __u32 at)
 {
 	__u32 out = buf_label(&w->b);
 
+	/* A pointer is a number to who gets it, but the verifier adds nothing to half of one. */
+	if (!scalar_is(flow_site(w->f, at)->reg[BPF_REG_0]))
+		buf_put(&w->b, MOV32_REG(BPF_REG_0, BPF_REG_0));
 	buf_jmp32_imm(&w->b, BPF_JLE, BPF_REG_0, w->form->l4, out);
 	buf_jmp32_imm(&w->b, BPF_JGT, BPF_REG_0, KEEP_ALL, out);
 	buf_put(&w->b, ALU32_IMM(BPF_ADD, BPF_REG_0, w->form->shift));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/copy.h"
 #include "engine/effects.h"
 #include "engine/flow.h"
 #include "engine/insn.h"
@@ -285,7 +286,7 @@ static int step_call(struct run *r, __u32 inst, __u32 at, struct state *st)
 	err = call_effect(r->opts, i, at, &row, r->why);
 	if (err)
 		return err;
-	step_helper_writes(st);
+	copy_call(r->p, r->form, st, at);
 	if (row->effect == EFF_CALLBACK) {
 		err = step_callback(r, inst, at, st, row);
 		if (err)

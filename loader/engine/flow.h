@@ -19,6 +19,10 @@ enum val_type {
 	V_CONST, /* .c */
 	V_RANGE, /* .off to .c, see scalar.c; .frame: enum at12 */
 	V_BITS, /* .off of the bits of .c are known */
+	/* A stack slot, byte by byte: bit n of .frame, byte n is that of .c, the lowest first; bit n of .var, it is the
+	 * view's at .off + n.
+	 */
+	V_COPY,
 	V_CTX, /* the context; .may: a scalar on some path */
 	V_CTX_MOVED, /* the context plus something: no kernel lets it be dereferenced */
 	V_STK, /* frame .frame, byte .off (negative) */
@@ -161,5 +165,7 @@ struct val ptr_add(struct val p, const struct val *amount, bool sub);
 void step_clobber(struct state *st);
 /* What a helper may write through the arguments it gets: numbers on the stack. */
 void step_helper_writes(struct state *st);
+/* The same for @size bytes at @b, a known place on the stack. */
+void step_clear(struct state *st, struct val b, __u32 size);
 
 #endif

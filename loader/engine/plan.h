@@ -98,5 +98,8 @@ struct bytes {
 /* false: not such a call. */
 bool addr_bytes(const struct prog *p, const struct flow *f, const struct form *form, __u32 at,
 		struct bytes *out);
+/* The same for an instruction with the values of registers @reg; @form NULL: the offset is not known. */
+bool addr_bytes_of(const struct bpf_insn *i, const struct form *form, const struct val *reg,
+		   struct bytes *out);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <endian.h>
 
+#include "engine/copy.h"
 #include "engine/insn.h"
 #include "engine/scalar.h"
 
@@ -49,7 +50,7 @@ static __u64 bits_mask(struct val v)
 bool scalar_is(struct val v)
 {
 	return v.t == V_NONE || v.t == V_SCALAR || v.t == V_CONST || v.t == V_RANGE ||
-	       v.t == V_BITS;
+	       v.t == V_BITS || v.t == V_COPY;
 }
 
 bool scalar_range(struct val v, __u64 *lo, __u64 *hi)
@@ -76,6 +77,8 @@ struct val scalar_join(struct val a, struct val b)
 {
 	__u64 alo, ahi, blo, bhi, lo, hi;
 
+	if (a.t == V_COPY || b.t == V_COPY)
+		return copy_join(a, b);
 	if (!scalar_range(a, &alo, &ahi) || !scalar_range(b, &blo, &bhi))
 		return scalar;
 	lo = alo < blo ? alo : blo;

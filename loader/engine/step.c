@@ -2,8 +2,10 @@
 /* The effect of one instruction on the abstract state. */
 #include <stddef.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "engine/access.h"
+#include "engine/copy.h"
 #include "engine/insn.h"
 #include "engine/scalar.h"
 
@@ -119,13 +121,16 @@ static void note_base(struct step *s, __u32 at, struct val b, bool write)
 }
 
 /* What a load of @size bytes at stack byte @off of a known frame gives. */
-static struct val stack_load(const struct state *st, struct val b, __s32 off, __u32 size)
+static struct val stack_load(const struct step *s, const struct state *st, struct val b, __s32 off,
+			     __u32 size)
 {
-	__s64 at = (__s64)b.off + off;
+	__s64 at = (__s64)b.off + off, base = at & ~7LL;
+	const struct val *v;
 
-	if (size != 8 || at >= 0 || at < -512 || (at & 7) || b.frame > st->depth)
+	if (at >= 0 || at < -512 || at + size > base + 8 || b.frame > st->depth)
 		return scalar_any(size);
-	return st->slot[b.frame][-at / 8 - 1];
+	v = &st->slot[b.frame][-base / 8 - 1];
+	return size == 8 && v->t != V_COPY ? *v : copy_load(s->form, v, at - base, size);
 }
 
 /* A load from a global variable: a constant, if it is one for the verifier too. */
@@ -155,6 +160,10 @@ static struct val ctx_load(const struct step *s, const struct bpf_insn *i)
 		return val(V_META);
 	if (i->off == h->data_end)
 		return val(V_END);
+	/* IPv6 packets are sent and received by sockets of that family alone. */
+	if (s->form && h->type == BPF_PROG_TYPE_CGROUP_SKB && s->form->kind != FORM_IPV4 &&
+	    i->off == offsetof(struct __sk_buff, family))
+		return val_const(AF_INET6);
 	if (s->form && i->off == h->protocol && form_protocol(s->form))
 		return val_const(form_protocol(s->form));
 	return scalar_any(4);
@@ -169,7 +178,7 @@ static struct val step_load(const struct step *s, const struct state *st, struct
 	case V_CTX:
 		return ctx_load(s, i);
 	case V_STK:
-		return stack_load(st, b, i->off, insn_size(i));
+		return stack_load(s, st, b, i->off, insn_size(i));
 	case V_MAP_VALUE:
 		return const_load(s, b, i);
 	case V_PKT:
@@ -186,7 +195,7 @@ static struct val step_load(const struct step *s, const struct state *st, struct
 		for (f = 0; f <= st->depth; f++)
 			for (n = 0; n < STACK_SLOTS; n++)
 				v = val_join(v, st->slot[f][n]);
-		return v;
+		return v.t == V_COPY ? val(V_SCALAR) : v;
 	}
 	case V_MIX:
 		return dw ? val(V_MIX) : val(V_OTHER);
@@ -199,14 +208,27 @@ static struct val step_load(const struct step *s, const struct state *st, struct
 static void stack_store(struct state *st, struct val b, __s32 off, __u32 size, struct val v)
 {
 	__s64 at = (__s64)b.off + off, n;
+	struct val *slot;
 
 	if (b.frame > st->depth)
 		return;
 	for (n = at & ~7LL; n < at + size; n += 8) {
 		if (n >= 0 || n < -512)
 			continue;
-		st->slot[b.frame][-n / 8 - 1] = size == 8 && n == at ? v : val(V_SCALAR);
+		slot = &st->slot[b.frame][-n / 8 - 1];
+		*slot = size == 8 && n == at ? v : copy_store(slot, at - n, size, &v);
 	}
+}
+
+/* Some slot has got another number: constants are none any more. */
+static void forget_numbers(struct state *st)
+{
+	__u32 f, n;
+
+	for (f = 0; f <= st->depth; f++)
+		for (n = 0; n < STACK_SLOTS; n++)
+			if (st->slot[f][n].t != V_NONE && scalar_is(st->slot[f][n]))
+				st->slot[f][n] = val(V_SCALAR);
 }
 
 static void step_store(struct step *s, struct state *st, struct val b, __s32 off, __u32 size,
@@ -215,11 +237,13 @@ static void step_store(struct step *s, struct state *st, struct val b, __s32 off
 	__u32 f, n;
 
 	note_depth(s, b, off);
-	if (size != 8)
+	if (size != 8 && v.t != V_CONST)
 		v = val(V_SCALAR);
 	if (b.t == V_STK) {
 		stack_store(st, b, off, size, v);
-	} else if ((b.t == V_STK_ANY || b.t == V_MIX) && !scalar_is(v)) {
+	} else if ((b.t == V_STK_ANY || b.t == V_MIX || b.t == V_STK_VAR) && scalar_is(v)) {
+		forget_numbers(st);
+	} else if (b.t == V_STK_ANY || b.t == V_MIX) {
 		for (f = 0; f <= st->depth; f++)
 			for (n = 0; n < STACK_SLOTS; n++)
 				st->slot[f][n] = val_join(st->slot[f][n], v);
@@ -367,15 +391,18 @@ void step_clobber(struct state *st)
 void step_helper_writes(struct state *st)
 {
 	bool gets_stack = false;
-	__u32 f, n;
+	__u32 n;
 
 	for (n = BPF_REG_1; n <= BPF_REG_5; n++)
 		gets_stack |=
 			is_stack(st->reg[n]) || st->reg[n].t == V_OTHER || st->reg[n].t == V_MIX;
-	for (f = 0; gets_stack && f <= st->depth; f++)
-		for (n = 0; n < STACK_SLOTS; n++)
-			if (st->slot[f][n].t != V_NONE && scalar_is(st->slot[f][n]))
-				st->slot[f][n] = val(V_SCALAR);
+	if (gets_stack)
+		forget_numbers(st);
+}
+
+void step_clear(struct state *st, struct val b, __u32 size)
+{
+	stack_store(st, b, 0, size, val(V_SCALAR));
 }
 
 void step_insn(struct step *s, struct state *st, __u32 at)

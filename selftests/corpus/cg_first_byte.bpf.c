@@ -2,7 +2,7 @@
 /*
  * cg_var_ihl.bpf.c by copies, with the family taken from the packet's first byte.
  */
-/* expect: cg_first_byte audit=drops twin=refused:offset kernel=6.1 */
+/* expect: cg_first_byte audit=drops twin=made kernel=6.1 */
 /* flow: src=2001:db8:1::1 dst=2001:db8:2::2 sport=40000 dport=443 */
 /* flow: src=192.0.2.1 dst=198.51.100.2 sport=40000 dport=443 */
 #include "corpus.h"
