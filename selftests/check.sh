@@ -29,7 +29,7 @@ unit 300 $OUT/tests/unit --tap -j2
 fuzz 420 sh selftests/fuzz.sh
 prog 1200 $OUT/tests/prog --tap -j2
 net 2000 bash selftests/net/run.sh
-vm 1500 sh selftests/vm/run.sh
+vm 2100 sh selftests/vm/run.sh
 EOF
 }
 
