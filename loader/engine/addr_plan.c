@@ -91,6 +91,7 @@ static int plan_one(struct planner *pr, __u32 at)
 	case BPF_ST:
 	case BPF_STX:
 		return plan_mem(pr, at);
+	case BPF_ALU:
 	case BPF_ALU64:
 		return BPF_OP(i->code) == BPF_SUB ? plan_end(pr, at, ACT_DIFF) : 0;
 	case BPF_LD:

@@ -96,11 +96,11 @@ static void act_end(struct rewrite *w, __u32 at)
 
 static void act_diff(struct rewrite *w, __u32 at)
 {
-	__s32 shift = w->form->shift;
+	const struct bpf_insn *i = &w->p->insns[at];
+	__s32 by = w->f->acc[at].bits == ACC_PKT_END ? w->form->shift : -w->form->shift;
 
 	put_self(w, at);
-	buf_put(&w->b, ALU64_IMM(BPF_ADD, w->p->insns[at].dst_reg,
-				 w->f->acc[at].bits == ACC_PKT_END ? shift : -shift));
+	buf_put(&w->b, insn_raw(BPF_CLASS(i->code) | BPF_ADD | BPF_K, i->dst_reg, 0, 0, by));
 }
 
 static void act_args(struct rewrite *w, __u32 at)

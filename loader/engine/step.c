@@ -43,6 +43,9 @@ static struct val step_mov(const struct bpf_insn *i, struct val src, bool wide)
 		return val(i->off == 1 ? V_OTHER : V_SCALAR);
 	if (wide)
 		return src;
+	/* Half of one is good for a length: the difference of two is the same. */
+	if (src.t == V_PKT || src.t == V_END)
+		return src;
 	return scalar_is(src) && src.t != V_NONE ? scalar_low32(src) : val(V_SCALAR);
 }
 
@@ -72,7 +75,7 @@ static void step_alu(struct step *s, struct state *st, __u32 at)
 	src = BPF_SRC(i->code) == BPF_X ? st->reg[i->src_reg] : val_const((__s64)i->imm);
 	if (i->code == (BPF_ALU64 | BPF_ADD | BPF_X))
 		note_sum(s, at, d, &src);
-	if (wide && op == BPF_SUB)
+	if (op == BPF_SUB)
 		note_end(s, at, d, &src);
 	if (s->base && op == BPF_SUB && (d->t == V_META) != (src.t == V_META) && !scalar_is(*d) &&
 	    !scalar_is(src))

@@ -121,6 +121,23 @@ Test(twin_addr, behind_ipv6_is_eight_further)
 	HAS(prog, 1, ALU64_IMM(BPF_ADD, 4, 8));
 }
 
+/* Lengths are 32 bits long, and so is the sum that compilers make of the context's two fields. */
+Test(twin_addr, a_length_in_32_bits)
+{
+	const struct bpf_insn prog[] = {
+		PACKET,
+		ALU32_REG(BPF_SUB, 3, 2),
+		MOV64_REG(0, 3),
+		EXIT(),
+	};
+	const struct bpf_insn half[] = {
+		PACKET, MOV32_REG(4, 3), ALU32_REG(BPF_SUB, 4, 2), MOV64_REG(0, 4), EXIT(),
+	};
+
+	HAS(prog, 1, ALU32_REG(BPF_SUB, 3, 2), ALU32_IMM(BPF_ADD, 3, -8));
+	HAS(half, 1, ALU32_REG(BPF_SUB, 4, 2), ALU32_IMM(BPF_ADD, 4, -8));
+}
+
 Test(twin_addr, nexthdr_reads_tcp)
 {
 	const struct bpf_insn byte[] = {
