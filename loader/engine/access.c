@@ -45,17 +45,28 @@ void note_access(struct step *s, __u32 at, struct val b, __s32 off, __u32 size, 
 		note(s, at, b.var ? ACC_BAD : ACC_OTHER, 0);
 }
 
+/* Arithmetic on the lower half of a packet pointer, which is any number to the verifier. */
+static bool on_half(const struct bpf_insn *i, const struct val *d, const struct val *x)
+{
+	return BPF_CLASS(i->code) == BPF_ALU &&
+	       (d->t == V_PKT || d->t == V_END || x->t == V_PKT || x->t == V_END);
+}
+
 void note_end(struct step *s, __u32 at, const struct val *d, const struct val *x)
 {
+	const struct bpf_insn *i = &s->p->insns[at];
+	bool half = on_half(i, d, x), pair = !half || BPF_OP(i->code) == BPF_SUB;
 	__u8 bits = ACC_OTHER;
 
 	if (!s->acc)
 		return;
-	if (d->t == V_PKT && x->t == V_END)
+	if (pair && d->t == V_PKT && x->t == V_END)
 		bits = ACC_PKT_END;
-	else if (d->t == V_END && x->t == V_PKT)
+	else if (pair && d->t == V_END && x->t == V_PKT)
 		bits = ACC_END_PKT;
 	else if ((d->var && d->t != V_PKT) || (x->var && x->t != V_PKT))
+		bits = ACC_BAD;
+	else if (half && !(pair && d->t == x->t)) /* what comes of it is not followed */
 		bits = ACC_BAD;
 	if (bits != ACC_OTHER && (d->may || x->may))
 		bits = ACC_BAD;

@@ -93,7 +93,7 @@ static int plan_one(struct planner *pr, __u32 at)
 		return plan_mem(pr, at);
 	case BPF_ALU:
 	case BPF_ALU64:
-		return BPF_OP(i->code) == BPF_SUB ? plan_end(pr, at, ACT_DIFF) : 0;
+		return plan_end(pr, at, ACT_DIFF);
 	case BPF_LD:
 		return insn_is_ld_abs(i) ? plan_abs(pr, at) : 0;
 	}

@@ -75,7 +75,7 @@ static void step_alu(struct step *s, struct state *st, __u32 at)
 	src = BPF_SRC(i->code) == BPF_X ? st->reg[i->src_reg] : val_const((__s64)i->imm);
 	if (i->code == (BPF_ALU64 | BPF_ADD | BPF_X))
 		note_sum(s, at, d, &src);
-	if (op == BPF_SUB)
+	if (op == BPF_SUB || (!wide && op != BPF_MOV))
 		note_end(s, at, d, &src);
 	if (s->base && op == BPF_SUB && (d->t == V_META) != (src.t == V_META) && !scalar_is(*d) &&
 	    !scalar_is(src))

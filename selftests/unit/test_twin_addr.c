@@ -359,3 +359,15 @@ Test(twin_addr, tc_on_request)
 	/* What is known of a packet must stay true. */
 	REFUSED(writes, BIGTCP_TWIN_OFFSET, 8);
 }
+
+Test(twin_addr, half_a_pointer_is_good_for_a_difference_only)
+{
+	const struct bpf_insn prog[] = {
+		PACKET,
+		MOV32_REG(0, 3),
+		ALU32_IMM(BPF_ADD, 0, -54),
+		EXIT(),
+	};
+
+	REFUSED(prog, BIGTCP_TWIN_AMBIGUOUS, 3);
+}
