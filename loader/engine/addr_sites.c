@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The form of each instruction that changes in a twin by addressing. */
 #include <endian.h>
+#include <limits.h>
 
 #include "engine/access.h"
 #include "engine/insn.h"
@@ -180,7 +181,9 @@ static void act_abs(struct rewrite *w, __u32 at)
 	__u64 value, mask, patches;
 
 	if (w->f->acc[at].bits == ACC_HIGH) {
-		i.imm += w->form->shift;
+		/* No packet is that long, further on or not. */
+		if (i.imm <= INT_MAX - w->form->shift)
+			i.imm += w->form->shift;
 		w->twin_at[at] = w->b.cnt;
 		buf_put(&w->b, i);
 		return;
