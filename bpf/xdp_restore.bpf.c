@@ -90,12 +90,6 @@ lost:
 	return XDP_ABORTED;
 }
 
-static __always_inline int is_vlan(__u16 proto)
-{
-	return proto == BIGTCP_BE16(BIGTCP_ETH_P_8021Q) ||
-	       proto == BIGTCP_BE16(BIGTCP_ETH_P_8021AD);
-}
-
 static __always_inline int is_tcp(const __u8 *hdrs, __u32 l3)
 {
 	return bigtcp_ld16(hdrs + l3 - 2) == BIGTCP_BE16(BIGTCP_ETH_P_IPV6) && hdrs[l3] >> 4 == 6 &&
@@ -122,10 +116,10 @@ int bigtcp_restore(struct xdp_md *ctx)
 	if (len >= HDRS_MAX && !bpf_xdp_load_bytes(ctx, 0, hdrs, sizeof(hdrs))) {
 		if (is_tcp(hdrs, BIGTCP_ETH_HLEN))
 			return restore(ctx, stats, hdrs, BIGTCP_ETH_HLEN, len, jumbo_len);
-		if (is_vlan(bigtcp_ld16(hdrs + 12)) && is_tcp(hdrs, BIGTCP_ETH_HLEN + 4))
+		if (bigtcp_is_vlan(bigtcp_ld16(hdrs + 12)) && is_tcp(hdrs, BIGTCP_ETH_HLEN + 4))
 			return restore(ctx, stats, hdrs, BIGTCP_ETH_HLEN + 4, len, jumbo_len);
-		if (is_vlan(bigtcp_ld16(hdrs + 12)) && is_vlan(bigtcp_ld16(hdrs + 16)) &&
-		    is_tcp(hdrs, BIGTCP_ETH_HLEN + 8))
+		if (bigtcp_is_vlan(bigtcp_ld16(hdrs + 12)) &&
+		    bigtcp_is_vlan(bigtcp_ld16(hdrs + 16)) && is_tcp(hdrs, BIGTCP_ETH_HLEN + 8))
 			return restore(ctx, stats, hdrs, BIGTCP_ETH_HLEN + 8, len, jumbo_len);
 	}
 	/* A program has made another packet of it. A long one would leave without a length. */

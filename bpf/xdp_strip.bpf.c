@@ -95,12 +95,6 @@ static __always_inline int strip(struct xdp_md *ctx, struct sandwich_stats *stat
 	return XDP_PASS;
 }
 
-static __always_inline int is_vlan(__u16 proto)
-{
-	return proto == BIGTCP_BE16(BIGTCP_ETH_P_8021Q) ||
-	       proto == BIGTCP_BE16(BIGTCP_ETH_P_8021AD);
-}
-
 SEC("xdp.frags")
 int bigtcp_strip(struct xdp_md *ctx)
 {
@@ -117,12 +111,12 @@ int bigtcp_strip(struct xdp_md *ctx)
 	proto = bigtcp_ld16(hdrs + 12);
 	if (proto == BIGTCP_BE16(BIGTCP_ETH_P_IPV6))
 		return strip(ctx, stats, hdrs, BIGTCP_ETH_HLEN, len);
-	if (!is_vlan(proto))
+	if (!bigtcp_is_vlan(proto))
 		return XDP_PASS;
 	proto = bigtcp_ld16(hdrs + 16);
 	if (proto == BIGTCP_BE16(BIGTCP_ETH_P_IPV6))
 		return strip(ctx, stats, hdrs, BIGTCP_ETH_HLEN + 4, len);
-	if (!is_vlan(proto) || bigtcp_ld16(hdrs + 20) != BIGTCP_BE16(BIGTCP_ETH_P_IPV6))
+	if (!bigtcp_is_vlan(proto) || bigtcp_ld16(hdrs + 20) != BIGTCP_BE16(BIGTCP_ETH_P_IPV6))
 		return XDP_PASS;
 	return strip(ctx, stats, hdrs, BIGTCP_ETH_HLEN + 8, len);
 }

@@ -9,7 +9,7 @@
 #include "engine/rows.h"
 
 static const char why_kern_ctx[] =
-	"it reads struct sk_buff itself, whose header offsets do not follow the move; build the "
+	"it gives the kernel's own structure of the packet, whose offsets do not follow; build the "
 	"program with <bigtcp/parse.bpf.h>";
 static const char why_throw[] =
 	"an exception leaves the program without putting the packet back; return a verdict instead";
