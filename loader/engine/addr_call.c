@@ -298,6 +298,15 @@ static int plan_effect(struct planner *pr, __u32 at, const struct effect_row *ro
 		return 0;
 	case EFF_HEAD:
 		return refuse_helper(pr, at, row->name, "changes where the headers are");
+	case EFF_TAIL_CALL:
+		/*
+		 * Kernels before 6.18 take what stands behind such a call for all that the subprogram can
+		 * return; with what is constant here they would drop live code.
+		 */
+		if (pr->p->sub_of[at])
+			return refuse_helper(pr, at, row->name,
+					     "leaves a subprogram for another program");
+		return 0;
 	case EFF_TAIL:
 		if (pr->form->shift)
 			return refuse_helper(

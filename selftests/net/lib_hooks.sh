@@ -96,8 +96,13 @@ is_twin()
 # have: all bytes under the port, jumbo packets among them, nothing under other, nothing lost.
 fair_books()
 {
-	local jumbo lost
+	local jumbo lost i
 
+	# On a slow machine a flow may be over before its packets are large.
+	for i in 1 2 3 4 5; do
+		[ -z "$wrong" ] && [ "$(booked "$1" 0 large)" -le 10 ] || break
+		send "$BYTES"
+	done
 	read -r jumbo lost <<<"$(twin_state "$(twin_map "$1")")"
 	above "bytes booked under the port" "$(booked "$1" 0 bytes)" "$(($(jq '.flows[0].received' "$tmp/run") - 1))"
 	above "packets above 64 KiB under the port" "$(booked "$1" 0 large)" 10

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "core/audit_run.h"
 #include "pair.h"
 
 #define FAKE_NOW    1000000000000ULL
@@ -249,6 +250,18 @@ int pair_open(struct pair *p, const struct statement *st, const char *clang,
 	if (p->state_fd < 0)
 		snprintf(why, len, "%s: the twin has no state map", st->prog);
 	return p->state_fd < 0 ? p->state_fd : 0;
+}
+
+bool pair_sees_bytes(const struct pair *p)
+{
+	struct bt_runner *r;
+	bool direct;
+
+	if (p->kind->type != BPF_PROG_TYPE_CGROUP_SKB || bt_runner_open(&r))
+		return true;
+	direct = bt_runner_direct(r);
+	bt_runner_close(r);
+	return direct;
 }
 
 void pair_close(struct pair *p)

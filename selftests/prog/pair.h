@@ -34,6 +34,8 @@ void pair_close(struct pair *p);
  * same for both. 0: alike; 1: not, @why says how; -errno.
  */
 int pair_run(struct pair *p, struct rng *r, bool jumbo, char *why, size_t len);
+/* false: a test run of this kernel gives such programs no packet pointers, and says nothing. */
+bool pair_sees_bytes(const struct pair *p);
 int pair_state(const struct pair *p, struct bigtcp_twin_state *s);
 /* "ab cd ..." of the last packet, for messages. */
 const struct packet *pair_last(void);
