@@ -12,12 +12,6 @@
 /* A number of bytes to keep that means "all of them". */
 #define KEEP_ALL 0x7ffffff0
 
-static void put_self(struct rewrite *w, __u32 at)
-{
-	w->twin_at[at] = w->b.cnt;
-	buf_put(&w->b, w->p->insns[at]);
-}
-
 static void act_high(struct rewrite *w, __u32 at)
 {
 	struct bpf_insn i = w->p->insns[at];
@@ -70,7 +64,7 @@ static void act_patch(struct rewrite *w, __u32 at)
 		put_number(w, i->dst_reg, value);
 		return;
 	}
-	put_self(w, at);
+	write_self(w, at);
 	set_bits(w, i->dst_reg, patches);
 }
 
@@ -100,7 +94,7 @@ static void act_diff(struct rewrite *w, __u32 at)
 	const struct bpf_insn *i = &w->p->insns[at];
 	__s32 by = w->f->acc[at].bits == ACC_PKT_END ? w->form->shift : -w->form->shift;
 
-	put_self(w, at);
+	write_self(w, at);
 	buf_put(&w->b, insn_raw(BPF_CLASS(i->code) | BPF_ADD | BPF_K, i->dst_reg, 0, 0, by));
 }
 
@@ -111,7 +105,7 @@ static void act_args(struct rewrite *w, __u32 at)
 	for (r = BPF_REG_1; r <= BPF_REG_5; r++)
 		if (w->pl->args[at] & 1 << r)
 			buf_put(&w->b, ALU64_IMM(BPF_ADD, r, w->form->shift));
-	put_self(w, at);
+	write_self(w, at);
 }
 
 /* Patches what a call has copied to @to (a site's value of R3), [off, off + len) of the view. */
@@ -139,7 +133,7 @@ static void act_bytes(struct rewrite *w, __u32 at)
 	struct bytes b;
 
 	addr_bytes(w->p, w->f, w->form, at, &b);
-	put_self(w, at);
+	write_self(w, at);
 	buf_jmp_imm(&w->b, BPF_JNE, BPF_REG_0, 0, done);
 	patch_copy(w, s, b.at.off, b.len);
 	buf_bind(&w->b, done);
@@ -169,7 +163,7 @@ static void act_split(struct rewrite *w, __u32 at)
 	buf_put(&w->b, MOV64_IMM(BPF_REG_4, (__s32)b.len - first));
 	if (w->p->insns[at].imm == BPF_FUNC_skb_load_bytes_relative)
 		buf_put(&w->b, MOV64_IMM(BPF_REG_5, (__s32)s->reg[BPF_REG_5].c));
-	put_self(w, at);
+	write_self(w, at);
 	buf_jmp_imm(&w->b, BPF_JNE, BPF_REG_0, 0, done);
 	patch_copy(w, s, b.at.off, first);
 	buf_bind(&w->b, done);
@@ -189,7 +183,7 @@ static void act_abs(struct rewrite *w, __u32 at)
 		return;
 	}
 	form_load(w->form, w->f->acc[at].off, insn_size(&i), true, &value, &mask, &patches);
-	put_self(w, at);
+	write_self(w, at);
 	if (mask == ~0ULL)
 		buf_put(&w->b, MOV32_IMM(BPF_REG_0, (__s32)value));
 	else
@@ -208,7 +202,7 @@ static void act_keep(struct rewrite *w, __u32 at)
 	buf_jmp32_imm(&w->b, BPF_JGT, BPF_REG_0, KEEP_ALL, out);
 	buf_put(&w->b, ALU32_IMM(BPF_ADD, BPF_REG_0, w->form->shift));
 	buf_bind(&w->b, out);
-	put_self(w, at);
+	write_self(w, at);
 }
 
 void write_act_addr(struct rewrite *w, __u32 at)
@@ -242,7 +236,7 @@ void write_act_addr(struct rewrite *w, __u32 at)
 		act_keep(w, at);
 		break;
 	default:
-		put_self(w, at);
+		write_self(w, at);
 		break;
 	}
 }

@@ -24,6 +24,12 @@ void write_plain_sub(struct rewrite *w, const struct subprog *s)
 	}
 }
 
+void write_self(struct rewrite *w, __u32 at)
+{
+	w->twin_at[at] = w->b.cnt;
+	buf_put(&w->b, w->p->insns[at]);
+}
+
 static void write_twin_sub(struct rewrite *w, const struct subprog *s)
 {
 	__u32 n;

@@ -82,6 +82,7 @@ void write_act_addr(struct rewrite *w, __u32 at);
 void write_home_load(struct rewrite *w, struct home h, __u8 reg);
 void write_home_save(struct rewrite *w, struct home h, __u8 reg);
 void write_act(struct rewrite *w, __u32 at);
+void write_self(struct rewrite *w, __u32 at); /* the instruction as it is */
 void write_lost(struct rewrite *w);
 void write_count(struct rewrite *w, __s32 field); /* offset in bigtcp_twin_state; R1, R2 */
 

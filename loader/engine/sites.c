@@ -12,12 +12,6 @@
 /* Offsets above this are out of every packet, moved or not (helpers stop at INT_MAX). */
 #define OFFSET_MAX 0x7ffffff0
 
-static void put_self(struct rewrite *w, __u32 at)
-{
-	w->twin_at[at] = w->b.cnt;
-	buf_put(&w->b, w->p->insns[at]);
-}
-
 /* All of the field, less SHIFT, then the part that the program asked for. */
 static void act_len(struct rewrite *w, __u32 at)
 {
@@ -48,7 +42,7 @@ static void act_ld_abs(struct rewrite *w, __u32 at)
 	struct bpf_insn ld = *i;
 
 	if (BPF_MODE(i->code) == BPF_ABS && i->imm < 0) {
-		put_self(w, at);
+		write_self(w, at);
 		if (!w->b.err)
 			w->b.insn[w->b.cnt - 1].imm += SHIFT;
 		return;
@@ -106,7 +100,7 @@ static void act_offset(struct rewrite *w, __u32 at)
 	if (!known || (c <= OFFSET_MAX && (c || row->effect == EFF_OFFSET)))
 		buf_put(&w->b, ALU64_IMM(BPF_ADD, row->arg, SHIFT));
 	buf_bind(&w->b, call);
-	put_self(w, at);
+	write_self(w, at);
 }
 
 void write_val(struct rewrite *w, __u8 reg, const struct val *v)
@@ -166,7 +160,7 @@ static void act_around(struct rewrite *w, __u32 at)
 	for (n = 0; n < 2; n++)
 		if (reg[n] && reg[n] <= row->nargs)
 			write_val(w, reg[n], &s->reg[reg[n]]);
-	put_self(w, at);
+	write_self(w, at);
 	write_home_load(w, h, BPF_REG_1);
 	r.pkt = BPF_REG_2;
 	r.tmp = BPF_REG_3;
@@ -220,7 +214,7 @@ static void act_dynptr(struct rewrite *w, __u32 at)
 	const struct val *v = &s->reg[BPF_REG_3];
 	struct bpf_insn call = insn_raw(BPF_JMP | BPF_CALL, 0, INSN_PSEUDO_KFUNC_CALL, 0, 0);
 
-	put_self(w, at);
+	write_self(w, at);
 	put_dynptr(w, s, v);
 	call.imm = w->pl->dynptr_size;
 	buf_put(&w->b, call);
@@ -241,7 +235,7 @@ static void act_unresized(struct rewrite *w, __u32 at)
 
 static void act_length(struct rewrite *w, __u32 at)
 {
-	put_self(w, at);
+	write_self(w, at);
 	buf_put(&w->b, ALU64_IMM(BPF_ADD, BPF_REG_0, -SHIFT));
 }
 
@@ -263,7 +257,7 @@ static void act_resize(struct rewrite *w, __u32 at)
 		buf_ja(&w->b, done);
 	}
 	buf_bind(&w->b, moved);
-	put_self(w, at);
+	write_self(w, at);
 	buf_jmp_imm(&w->b, BPF_JNE, BPF_REG_0, 0, done);
 	write_home_load(w, h, BPF_REG_1);
 	buf_put(&w->b, CALL_HELPER(BPF_FUNC_xdp_get_buff_len));
@@ -321,7 +315,7 @@ static void act_clamp(struct rewrite *w, __u32 at)
 		buf_put(&w->b, MOV64_IMM(i->dst_reg, BIGTCP_TWIN_CLAMP));
 	}
 	buf_bind(&w->b, small);
-	put_self(w, at);
+	write_self(w, at);
 	buf_bind(&w->b, done);
 }
 
@@ -336,7 +330,7 @@ void write_act(struct rewrite *w, __u32 at)
 {
 	switch ((enum act)w->pl->act[at]) {
 	case ACT_DATA:
-		put_self(w, at);
+		write_self(w, at);
 		buf_put(&w->b, ALU64_IMM(BPF_ADD, w->p->insns[at].dst_reg, SHIFT));
 		break;
 	case ACT_LEN:
@@ -376,7 +370,7 @@ void write_act(struct rewrite *w, __u32 at)
 		act_clamp(w, at);
 		break;
 	case ACT_COPY:
-		put_self(w, at);
+		write_self(w, at);
 		break;
 	default:
 		write_act_addr(w, at);
