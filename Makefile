@@ -28,6 +28,7 @@ WARN     := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wno-
 CFLAGS   ?= -O2 -g
 BT_CFLAGS := -std=gnu11 $(WARN) -Iinclude -Iloader -I$(OUT) -D_GNU_SOURCE -DBIGTCP_VERSION='"$(VERSION)"' -MMD -MP
 BT_LIBS  := -lxdp -lbpf -lelf -lz -lmnl
+BTD_LIBS := -linih -lsystemd -lmicrohttpd $(BT_LIBS)
 MULTIARCH := $(shell $(CC) -print-multiarch)
 BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Werror -Iinclude -Ivmlinux -I/usr/include/$(MULTIARCH) -MMD -MP
 
@@ -39,6 +40,7 @@ objs = $(patsubst %.c,$(OUT)/$(2)/%.o,$(1))
 ENGINE_SRC := $(call src,loader/engine/*.c)
 HOST_SRC   := $(call src,loader/base/*.c loader/core/*.c)
 CMD_SRC    := $(call src,loader/cmd/*.c)
+DAEMON_SRC := $(call src,loader/daemon/*.c)
 BPF_SRC    := $(call src,bpf/*.bpf.c)
 CORPUS_SRC := $(call src,selftests/corpus/*.bpf.c)
 UNIT_SRC   := $(call src,selftests/unit/*.c)

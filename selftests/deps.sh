@@ -22,6 +22,8 @@ libmnl-dev netlink
 libxdp-dev xdp
 xdp-tools xdp-tests
 libinih-dev config
+libsystemd-dev daemon
+libmicrohttpd-dev metrics
 libseccomp-dev exec
 bpftool skeletons
 clang-14 bpf
