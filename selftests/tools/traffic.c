@@ -29,6 +29,7 @@
 #define MAX_WRITE  (4u << 20)
 #define STEP_MS	   100 /* how long a call may block: deadlines are looked at this often */
 #define CONNECT_MS 5000
+#define ACK_WAIT   5000000000ULL /* ns for the last acknowledgement, once the receiver has all */
 
 struct config {
 	const char *client_ns, *server_ns, *addr;
@@ -103,13 +104,21 @@ static uint8_t *make_pattern(uint64_t seed, unsigned int extra)
 	return p;
 }
 
-static void keep_info(struct flow *f)
+/* Once all is acknowledged, or @end is over: up to then the sender may send some of it again (a loss
+ * probe, when the acknowledgement of the last bytes is late).
+ */
+static void keep_info(struct flow *f, uint64_t end)
 {
 	struct tcp_info info = { 0 };
 	socklen_t len = sizeof(info);
 
-	if (getsockopt(f->tx, IPPROTO_TCP, TCP_INFO, &info, &len))
-		return;
+	for (;;) {
+		if (getsockopt(f->tx, IPPROTO_TCP, TCP_INFO, &info, &len))
+			return;
+		if (!info.tcpi_unacked || now_ns() >= end)
+			break;
+		usleep(1000);
+	}
 	f->retrans = info.tcpi_total_retrans;
 	f->bytes_retrans = info.tcpi_bytes_retrans;
 }
@@ -176,7 +185,7 @@ static void *receiver(void *arg)
 			f->in_time_at = now;
 		}
 	} while (!f->eof && !f->rx_err && now < end);
-	keep_info(f);
+	keep_info(f, f->eof ? now + ACK_WAIT : now);
 	return NULL;
 }
 
