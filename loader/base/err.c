@@ -7,6 +7,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/err.h"
+#include "base/progress.h"
 
 int bt_verbose;
 
@@ -38,6 +39,7 @@ void bt_note(const char *fmt, ...)
 {
 	va_list ap;
 
+	bt_progress_end();
 	/* Notes and results share a terminal: keep the order in which they were said. */
 	fflush(stdout);
 	fputs("bigtcp: ", stderr);

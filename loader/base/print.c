@@ -14,6 +14,7 @@
 static struct {
 	enum bt_print_mode mode;
 	bool off; /* stdout is not ours */
+	bool colour;
 	bool started;
 	bool stream; /* a second one is another document */
 	bool done; /* the outermost value is complete: a second one would not be JSON */
@@ -42,6 +43,16 @@ bool bt_print_text_on(void)
 void bt_print_off(void)
 {
 	out.off = true;
+}
+
+void bt_print_colour(bool on)
+{
+	out.colour = on;
+}
+
+bool bt_print_coloured(void)
+{
+	return out.colour && bt_print_text_on();
 }
 
 void bt_print_stream(void)

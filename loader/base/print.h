@@ -24,6 +24,9 @@ bool bt_print_json(void);
 bool bt_print_text_on(void); /* text mode, and stdout is ours */
 /* stdout belongs to somebody else (a command that exec runs): write nothing to it. */
 void bt_print_off(void);
+/* Text comes with colours (bt_colour_wanted(); JSON never has any). */
+void bt_print_colour(bool on);
+bool bt_print_coloured(void);
 /* From here on any number of JSON documents follow, one a line; none is not "{}". */
 void bt_print_stream(void);
 /* The error of a command. Text: "Error: ..." on stderr. JSON: {"error": "..."} on stdout; when the
@@ -51,14 +54,15 @@ void bt_print_hex(const char *key, const void *data, size_t len);
 void bt_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* A table: columns are declared once, cells are given by column; text aligns them under a header
- * line ("-" for empty) and breaks long cells over lines to fit the terminal (80 columns when it is
- * no terminal), JSON makes one object a row inside the array that the caller opened; cells not
+ * line ("-" for empty) and breaks long cells over lines to fit the terminal (COLUMNS, if set; at most 80
+ * columns when it is no terminal), JSON makes one object a row inside the array that the caller opened; cells not
  * given are null. Columns whose cells are all numbers are aligned right. A table without rows
  * prints nothing.
  */
 struct bt_column {
 	const char *key; /* JSON key */
 	const char *head; /* text header; NULL: JSON only */
+	bool answer; /* cells start with a word that may have a colour: base/colour.c has the words */
 };
 struct bt_table;
 struct bt_table *bt_table_new(const struct bt_column *cols, unsigned int n);

@@ -9,10 +9,14 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/colour.h"
 #include "base/print.h"
 
-#define GAP	  2 /* blanks between columns */
-#define MIN_WIDTH 8 /* no column is squeezed below this */
+#define GAP	   2 /* blanks between columns */
+#define SCREEN	   80 /* columns of what is no terminal */
+#define MIN_SCREEN 40 /* a terminal that claims to be narrower is not believed */
+#define MIN_WIDTH  8 /* columns of text are not squeezed below this while others can be */
+#define MAX_WORD   24 /* longer words do not keep a column from being squeezed */
 
 enum cell_kind { CELL_EMPTY, CELL_STR, CELL_NUM, CELL_YES, CELL_NO };
 
@@ -127,13 +131,15 @@ static const char *shown(const struct cell *c)
 static unsigned int screen_width(void)
 {
 	const char *env = getenv("COLUMNS");
+	unsigned int cols = env && atoi(env) > 0 ? (unsigned int)atoi(env) : 0;
+	bool tty = isatty(STDOUT_FILENO);
 	struct winsize ws;
 
-	if (env && atoi(env) >= 40)
-		return (unsigned int)atoi(env);
-	if (isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) && ws.ws_col >= 40)
-		return ws.ws_col;
-	return 80;
+	if (!cols && tty && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws))
+		cols = ws.ws_col;
+	if (cols < MIN_SCREEN || (cols > SCREEN && !tty))
+		return SCREEN;
+	return cols;
 }
 
 /*
@@ -166,67 +172,121 @@ static size_t line_part(const char *s, unsigned int w, size_t *skip)
 	return blank;
 }
 
-/* Control characters would let a file's name drive the terminal. */
+/* Control characters, those of two bytes in UTF-8 (U+0080 to U+009F) too, would let a file's name drive the
+ * terminal.
+ */
 static void put_clean(const char *s, size_t len)
 {
-	for (size_t i = 0; i < len; i++)
-		putchar(iscntrl((unsigned char)s[i]) ? '?' : s[i]);
+	for (size_t i = 0; i < len; i++) {
+		const unsigned char *u = (const unsigned char *)s + i;
+
+		if (u[0] == 0xc2 && i + 1 < len && u[1] >= 0x80 && u[1] < 0xa0) {
+			putchar('?');
+			i++;
+		} else {
+			putchar(iscntrl(u[0]) ? '?' : s[i]);
+		}
+	}
 }
 
-/* Longest line of a cell that brings its own line breaks. */
-static unsigned int natural_width(const char *s)
+/* Width of the longest part of a cell between any of @stops: lines ("\n"), or words ("\n "). */
+static unsigned int longest(const char *s, const char *stops)
 {
 	unsigned int max = 0;
 
 	while (*s) {
-		size_t n = strcspn(s, "\n");
+		size_t n = strcspn(s, stops);
 		unsigned int w = width_of(s, n);
 
 		max = w > max ? w : max;
-		s += n + (s[n] == '\n');
+		s += n + !!s[n];
 	}
 	return max;
 }
 
-/* Natural widths, then the widest column gives way until the line fits. */
-static void fit(const struct bt_table *t, unsigned int *w, bool *right)
+/* How a column of text is shown. */
+struct shape {
+	unsigned int width;
+	unsigned int word; /* its longest word, of those that are not broken lightly */
+	bool right; /* numbers */
+};
+
+static void shape_of(const struct bt_table *t, unsigned int c, struct shape *sh)
+{
+	const char *head = t->cols[c].head;
+	bool any = false;
+
+	*sh = (struct shape){ 0 };
+	if (!head)
+		return;
+	sh->width = width_of(head, strlen(head));
+	sh->word = longest(head, "\n ");
+	sh->right = true;
+	for (unsigned int r = 0; r < t->n_rows; r++) {
+		const struct cell *cell = &t->cells[r * t->n_cols + c];
+		unsigned int w = longest(shown(cell), "\n"), word = longest(shown(cell), "\n ");
+
+		sh->width = w > sh->width ? w : sh->width;
+		sh->word = word > sh->word && word <= MAX_WORD ? word : sh->word;
+		sh->right = sh->right && (cell->kind == CELL_NUM || cell->kind == CELL_EMPTY);
+		any = any || cell->kind == CELL_NUM;
+	}
+	sh->right = sh->right && any;
+}
+
+/* In this order: what a table loses by it is more each time. */
+enum squeeze { BETWEEN_WORDS, IN_WORDS, TO_PIECES, IN_NUMBERS, N_SQUEEZE };
+
+static unsigned int least(const struct shape *sh, enum squeeze how)
+{
+	if (how == IN_NUMBERS)
+		return 1;
+	if (sh->right)
+		return sh->width;
+	if (how == TO_PIECES)
+		return MIN_WIDTH / 2;
+	return how == BETWEEN_WORDS && sh->word > MIN_WIDTH ? sh->word : MIN_WIDTH;
+}
+
+/* Natural widths, then the widest column that can gives way until the line fits. */
+static void fit(const struct bt_table *t, struct shape *sh)
 {
 	unsigned int total = 0, screen = screen_width();
 
 	for (unsigned int c = 0; c < t->n_cols; c++) {
-		bool any = false;
-
-		w[c] = 0;
-		right[c] = true;
-		if (!t->cols[c].head)
-			continue;
-		w[c] = width_of(t->cols[c].head, strlen(t->cols[c].head));
-		for (unsigned int r = 0; r < t->n_rows; r++) {
-			const struct cell *cell = &t->cells[r * t->n_cols + c];
-			unsigned int n = natural_width(shown(cell));
-
-			w[c] = n > w[c] ? n : w[c];
-			right[c] = right[c] && (cell->kind == CELL_NUM || cell->kind == CELL_EMPTY);
-			any = any || cell->kind == CELL_NUM;
-		}
-		right[c] = right[c] && any;
-		total += w[c] + (total ? GAP : 0);
+		shape_of(t, c, &sh[c]);
+		total += sh[c].width + (total && sh[c].width ? GAP : 0);
 	}
-	while (total > screen) {
-		unsigned int widest = 0;
+	for (enum squeeze how = 0; how < N_SQUEEZE && total > screen;) {
+		struct shape *widest = NULL;
 
-		for (unsigned int c = 1; c < t->n_cols; c++)
-			widest = w[c] > w[widest] ? c : widest;
-		if (w[widest] <= MIN_WIDTH)
-			break;
-		w[widest]--;
+		for (unsigned int c = 0; c < t->n_cols; c++) {
+			if (sh[c].width > least(&sh[c], how) &&
+			    (!widest || sh[c].width > widest->width))
+				widest = &sh[c];
+		}
+		if (!widest) {
+			how++;
+			continue;
+		}
+		widest->width--;
 		total--;
 	}
 }
 
+/* @n bytes of a cell, in @colour (NULL: none). */
+static void put_part(const char *s, size_t n, const char *colour)
+{
+	if (colour && n)
+		fputs(colour, stdout);
+	put_clean(s, n);
+	if (colour && n)
+		fputs(BT_COLOUR_END, stdout);
+}
+
 /* One row, over as many lines as its longest cell takes; at[] walks through the cells. */
-static void put_row(const struct bt_table *t, const unsigned int *w, const bool *right,
-		    const char **at)
+static void put_row(const struct bt_table *t, const struct shape *sh, const char **at,
+		    const char *const *colours)
 {
 	bool more;
 
@@ -236,20 +296,20 @@ static void put_row(const struct bt_table *t, const unsigned int *w, const bool 
 		more = false;
 		for (unsigned int c = 0; c < t->n_cols; c++) {
 			size_t skip, n;
-			unsigned int cols;
+			unsigned int spare;
 
 			if (!t->cols[c].head)
 				continue;
-			n = line_part(at[c], w[c], &skip);
-			cols = width_of(at[c], n);
+			n = line_part(at[c], sh[c].width, &skip);
+			spare = sh[c].width - width_of(at[c], n);
 			/* Blanks are owed, not written: no line ends in one. */
 			if (n)
-				printf("%*s", (int)(pad + (right[c] ? w[c] - cols : 0)), "");
-			put_clean(at[c], n);
+				printf("%*s", (int)(pad + (sh[c].right ? spare : 0)), "");
+			put_part(at[c], n, colours[c]);
 			if (!n)
-				pad += w[c] + GAP;
+				pad += sh[c].width + GAP;
 			else
-				pad = GAP + (right[c] ? 0 : w[c] - cols);
+				pad = GAP + (sh[c].right ? 0 : spare);
 			at[c] += n + skip;
 			more = more || *at[c];
 		}
@@ -260,17 +320,20 @@ static void put_row(const struct bt_table *t, const unsigned int *w, const bool 
 static void put_text(const struct bt_table *t)
 {
 	const char **at __free = must(calloc(t->n_cols, sizeof(*at)));
-	unsigned int *w __free = must(calloc(t->n_cols, sizeof(*w)));
-	bool *right __free = must(calloc(t->n_cols, sizeof(*right)));
+	const char **colours __free = must(calloc(t->n_cols, sizeof(*colours)));
+	struct shape *sh __free = must(calloc(t->n_cols, sizeof(*sh)));
 
-	fit(t, w, right);
+	fit(t, sh);
 	for (unsigned int c = 0; c < t->n_cols; c++)
 		at[c] = t->cols[c].head ? t->cols[c].head : "";
-	put_row(t, w, right, at);
+	put_row(t, sh, at, colours);
 	for (unsigned int r = 0; r < t->n_rows; r++) {
-		for (unsigned int c = 0; c < t->n_cols; c++)
+		for (unsigned int c = 0; c < t->n_cols; c++) {
 			at[c] = shown(&t->cells[r * t->n_cols + c]);
-		put_row(t, w, right, at);
+			if (t->cols[c].answer && bt_print_coloured())
+				colours[c] = bt_colour_of(at[c]);
+		}
+		put_row(t, sh, at, colours);
 	}
 }
 

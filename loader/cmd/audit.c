@@ -11,6 +11,7 @@
 #include "base/netns.h"
 #include "base/number.h"
 #include "base/print.h"
+#include "base/progress.h"
 #include "cmd/audit.h"
 #include "cmd/cmd.h"
 #include "core/guard_id.h"
@@ -146,6 +147,7 @@ static void on_result(void *arg, const struct bt_audit_result *res)
 
 	if (row)
 		row->res = *res;
+	bt_progress("programs audited", r->n, 0, res->name);
 }
 
 /* In a namespace of its own, so that nothing an object does can meet the host. */
@@ -303,6 +305,7 @@ static int audit_hooks(struct bt_auditor *a, struct audit_report *r, struct bt_a
 		return err;
 	o->live = true;
 	for (unsigned int i = 0; i < n; i++) {
+		bt_progress("programs audited", i, n, list[i].dev);
 		before = seen(r, &list[i]);
 		row = add_row(r);
 		if (!row)
@@ -373,6 +376,7 @@ int cmd_audit(int argc, char **argv)
 	else
 		err = audit_hooks(a, &r, &o, &host);
 	bt_auditor_close(a);
+	bt_progress_end();
 	err = err ? err : r.err;
 	if (!err)
 		audit_print(&r);

@@ -171,8 +171,12 @@ static void note_row(struct bt_table *t, const struct bt_xdp_note *n)
 static void print_table(const struct audit_report *r)
 {
 	static const struct bt_column cols[] = {
-		{ "dev", "DEV" },   { "hook", "HOOK" },	      { "id", "ID" },
-		{ "name", "NAME" }, { "verdict", "VERDICT" }, { "evidence", "EVIDENCE" },
+		{ "dev", "DEV" },
+		{ "hook", "HOOK" },
+		{ "id", "ID" },
+		{ "name", "NAME" },
+		{ "verdict", "VERDICT", true },
+		{ "evidence", "EVIDENCE" },
 	};
 	struct bt_table *t = bt_table_new(cols, sizeof(cols) / sizeof(cols[0]));
 	char text[1024];

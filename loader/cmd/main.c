@@ -3,10 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/colour.h"
 #include "base/err.h"
 #include "base/netns.h"
 #include "base/print.h"
+#include "base/progress.h"
 #include "cmd/cmd.h"
 
 static int run(const struct bt_line *line)
@@ -45,8 +48,11 @@ int main(int argc, char **argv)
 	ret = bt_parse_line(argc, argv, &line);
 	bt_verbose = line.verbose;
 	bt_print_start(line.pretty ? BT_PRINT_PRETTY : line.json ? BT_PRINT_JSON : BT_PRINT_TEXT);
+	bt_print_colour(bt_colour_wanted(STDOUT_FILENO));
+	bt_progress_init(!line.json && !line.verbose);
 	if (!ret)
 		ret = run(&line);
+	bt_progress_end();
 	if (ret && bt_err_text())
 		bt_print_error(bt_err_text());
 	err = bt_print_end();

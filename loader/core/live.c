@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "base/ethtool.h"
 #include "base/netns.h"
+#include "base/progress.h"
 #include "core/observer.h"
 #include "core/probe.h"
 #include "core/transfer.h"
@@ -46,6 +47,8 @@
 
 #define XDP_MTU	  1500 /* what a veth takes native XDP at */
 #define XDP_BYTES (4UL << 20)
+
+#define LOOKING	  "looking at BIG TCP"
 
 /* The stage: what the four looks have in common. */
 struct stage {
@@ -383,8 +386,10 @@ static int in_child(void *arg, void *res)
 		bool recv = i == BT_LIVE_RECV || i == BT_LIVE_RECV4;
 		bool v4 = i == BT_LIVE_SEND4 || i == BT_LIVE_RECV4;
 
+		bt_progress(LOOKING, i, BT_LIVE_N + 1, bt_look_name(i));
 		err = one_look(&st, o, recv, v4, &live->looks[i]);
 	}
+	bt_progress(LOOKING, BT_LIVE_N, BT_LIVE_N + 1, "XDP");
 	if (!err)
 		look_at_xdp(&st, o, live);
 	return err;
@@ -392,9 +397,12 @@ static int in_child(void *arg, void *res)
 
 int bt_probe_live(struct bt_live *live)
 {
-	int err = bt_netns_run(in_child, NULL, live, sizeof(*live), RUN_MS);
 	char missing[64];
+	int err;
 
+	bt_progress(LOOKING, 0, BT_LIVE_N + 1, NULL);
+	err = bt_netns_run(in_child, NULL, live, sizeof(*live), RUN_MS);
+	bt_progress_end(); /* the child may have been killed */
 	if (err == -EPERM && !bt_missing_caps(missing, sizeof(missing)) && missing[0]) {
 		bt_err_clear();
 		bt_err(err,
