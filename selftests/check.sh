@@ -28,8 +28,8 @@ style 180 sh selftests/style.sh
 unit 300 $OUT/tests/unit --tap -j2
 fuzz 420 sh selftests/fuzz.sh
 prog 1200 $OUT/tests/prog --tap -j2
-net 2000 bash selftests/net/run.sh
-vm 2100 sh selftests/vm/run.sh
+net 2400 bash selftests/net/run.sh
+vm 3000 sh selftests/vm/run.sh
 EOF
 }
 

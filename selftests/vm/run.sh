@@ -4,7 +4,7 @@
 # QEMU, and shows their TAP lines with the kernel in front of the name. A guest that panics or hangs
 # gives a failed test with the last lines of its console.
 #   BT_VM_ONLY   pattern of guest scripts to run, such as '30-*'
-#   BT_VM_LIMIT  seconds a guest may take (1900)
+#   BT_VM_LIMIT  seconds a guest may take (2900)
 #   BT_VM_ACCEL  QEMU accelerator (tcg,thread=multi); kvm where it is known to work
 #   BT_VM_ENV    more NAME=VALUE words for the guest's environment
 #   BT_VM_COMMANDS  more of this host's commands for the guest, such as strace
@@ -12,7 +12,7 @@ set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 
-limit=${BT_VM_LIMIT:-1900}
+limit=${BT_VM_LIMIT:-2900}
 accel=${BT_VM_ACCEL:-tcg,thread=multi}
 # 5-level page tables only make emulation slower.
 case $accel in

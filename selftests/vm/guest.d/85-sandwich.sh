@@ -282,18 +282,27 @@ filter_unloads()
 	off && loaded xdpfilt_alw_all && in_ns rcv xdp-filter unload r0 && [ -z "$(chain)" ]
 }
 
-nothing_left()
+# Scripts that ran before may have left something of their own.
+there()
 {
-	local pins progs
-
-	pins=$(find /sys/fs/bpf -type f ! -name '*.debug')
-	[ -z "$pins" ] || { echo "$pins"; return 1; }
-	progs=$(bpftool -j prog | jq -r '.[].name' | grep -E 'bigtcp|xdp_disp|xu_')
-	[ -z "$progs" ] || { echo "$progs"; return 1; }
-	progs=$(find /run /tmp /dev/shm -name 'bigtcp-xdp*')
-	[ -z "$progs" ] || { echo "$progs"; return 1; }
+	find /sys/fs/bpf -type f ! -name '*.debug'
+	bpftool -j prog | jq -r '.[] | "\(.id) \(.name)"' | grep -E ' (bigtcp|xdp_disp|xu_)'
+	find /run /tmp /dev/shm -name 'bigtcp-xdp*'
 }
 
+# The kernel frees programs a little after their last user is gone.
+nothing_left()
+{
+	local i
+
+	for ((i = 0; i < 40; i++)); do
+		there | diff $tmp/there - && return
+		sleep 0.25
+	done
+	return 1
+}
+
+there >$tmp/there
 net_direct
 net_size 185000 snd s0 rcv r0
 t nothing_there "a device without a chain"
