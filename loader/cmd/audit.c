@@ -14,7 +14,7 @@
 #include "base/progress.h"
 #include "cmd/audit.h"
 #include "cmd/cmd.h"
-#include "core/guard_id.h"
+#include "core/audit_live.h"
 
 enum {
 	OPT_OBJ = 256,
@@ -175,79 +175,8 @@ static int audit_obj(struct bt_auditor *a, struct audit_report *r, struct bt_aud
 	return err;
 }
 
-static void cannot(struct bt_audit_result *res, __u32 id, const char *why)
-{
-	*res = (struct bt_audit_result){
-		.verdict = BT_VERDICT_UNKNOWN,
-		.prog_id = id,
-		.worst = -1,
-	};
-	snprintf(res->why, sizeof(res->why), "%s", why);
-}
-
-/* The name alone, of a program that is not run. */
-static void name_only(struct audit_row *row, int fd, const char *why)
-{
-	struct bt_prog_facts f;
-
-	cannot(&row->res, row->at.prog_id, why);
-	if (bt_prog_facts(fd, &f))
-		return;
-	memcpy(row->res.name, f.name, sizeof(row->res.name));
-	row->res.kind = f.kind;
-	row->res.twin = f.twin;
-	bt_prog_facts_free(&f);
-}
-
-/* The guard counts jumbo packets as what they are; a test run would add to its books. */
-static void own_guard(struct audit_row *row, int fd)
-{
-	name_only(row, fd, "the guard of bigtcp, not run: it is about the jumbo header itself");
-	row->res.verdict = BT_VERDICT_SAFE;
-}
-
-/* A loaded program that others use. */
-static void audit_live(struct bt_auditor *a, struct audit_row *row, const struct bt_audit_opts *o,
-		       bool no_run)
-{
-	int fd __close = bt_prog_by_id(row->at.prog_id);
-
-	if (fd < 0)
-		cannot(&row->res, row->at.prog_id,
-		       fd == -ENOENT ? "it is gone" : "looking at it needs CAP_SYS_ADMIN");
-	else if (bt_guard_is(row->at.prog_id))
-		own_guard(row, fd);
-	else if (no_run)
-		name_only(row, fd, "");
-	else if (!row->at.ethernet)
-		name_only(row, fd,
-			  "not run: the device has no Ethernet header, and a test run always has");
-	else
-		bt_audit_prog(a, fd, o, &row->res);
-}
-
-/* A program of an XDP dispatcher, which has been judged as a whole. */
-static void part_of(struct audit_row *row, const struct bt_audit_result *whole)
-{
-	int fd __close = bt_prog_by_id(row->at.prog_id);
-	struct bt_audit_result *res = &row->res;
-
-	name_only(row, fd, "");
-	if (res->twin || !whole) {
-		res->verdict = res->twin ? BT_VERDICT_TWIN : BT_VERDICT_UNKNOWN;
-	} else if (whole->verdict <= BT_VERDICT_TWIN) {
-		res->verdict = BT_VERDICT_SAFE;
-		snprintf(res->why, sizeof(res->why), "judged with dispatcher %u, all in one",
-			 row->at.dispatcher);
-	} else {
-		snprintf(res->why, sizeof(res->why),
-			 "dispatcher %u runs it, and is '%s' as a whole; by which of its programs, "
-			 "an audit of their object files (--obj) can tell",
-			 row->at.dispatcher, bt_verdict_name(whole->verdict));
-	}
-}
-
-static int audit_id(struct bt_auditor *a, struct audit_report *r, struct bt_audit_opts *o)
+static int audit_id(struct bt_auditor *a, struct audit_report *r, const struct bt_audit_opts *o,
+		    struct bt_host *host)
 {
 	int fd __close = bt_prog_by_id(r->args->prog_id);
 	struct audit_row *row;
@@ -261,10 +190,7 @@ static int audit_id(struct bt_auditor *a, struct audit_report *r, struct bt_audi
 	if (!row)
 		return -ENOMEM;
 	row->at = (struct bt_attached){ .prog_id = r->args->prog_id, .ethernet = true };
-	o->live = true;
-	o->ifindex = 1;
-	o->any_device = true;
-	audit_live(a, row, o, r->args->no_run);
+	bt_audit_attached(a, &row->at, o, host, r->args->no_run, &row->res);
 	return 0;
 }
 
@@ -282,16 +208,16 @@ static const struct bt_audit_result *seen(const struct audit_report *r,
 	return NULL;
 }
 
-static const struct bt_audit_result *by_id(const struct audit_report *r, __u32 id)
+static const enum bt_verdict *by_id(const struct audit_report *r, __u32 id)
 {
 	for (unsigned int i = r->n; i; i--) {
 		if (r->rows[i - 1].at.prog_id == id)
-			return &r->rows[i - 1].res;
+			return &r->rows[i - 1].res.verdict;
 	}
 	return NULL;
 }
 
-static int audit_hooks(struct bt_auditor *a, struct audit_report *r, struct bt_audit_opts *o,
+static int audit_hooks(struct bt_auditor *a, struct audit_report *r, const struct bt_audit_opts *o,
 		       struct bt_host *host)
 {
 	struct bt_attached *list __free = NULL;
@@ -303,7 +229,6 @@ static int audit_hooks(struct bt_auditor *a, struct audit_report *r, struct bt_a
 	err = bt_hooks_list(r->args->dev, &list, &n);
 	if (err)
 		return err;
-	o->live = true;
 	for (unsigned int i = 0; i < n; i++) {
 		bt_progress("programs audited", i, n, list[i].dev);
 		before = seen(r, &list[i]);
@@ -312,7 +237,7 @@ static int audit_hooks(struct bt_auditor *a, struct audit_report *r, struct bt_a
 			return -ENOMEM;
 		row->at = list[i];
 		if (list[i].dispatcher) {
-			part_of(row, by_id(r, list[i].dispatcher));
+			bt_audit_part(&row->at, by_id(r, list[i].dispatcher), &row->res);
 			continue;
 		}
 		if (before) {
@@ -320,13 +245,7 @@ static int audit_hooks(struct bt_auditor *a, struct audit_report *r, struct bt_a
 			row->res = *before;
 			continue;
 		}
-		bt_host_addrs(host, list[i].dev);
-		o->ifindex = list[i].ifindex ? list[i].ifindex : 1;
-		o->any_device = !list[i].ifindex; /* an action: whichever filter uses it */
-		o->ingress = list[i].ingress;
-		o->class_id = list[i].class_id;
-		memcpy(o->dmac, list[i].mac, sizeof(o->dmac));
-		audit_live(a, row, o, r->args->no_run);
+		bt_audit_attached(a, &row->at, o, host, r->args->no_run, &row->res);
 	}
 	return bt_xdp_notes(r->args->dev, &r->notes, &r->n_notes);
 }
@@ -372,7 +291,7 @@ int cmd_audit(int argc, char **argv)
 	if (args.obj)
 		err = audit_obj(a, &r, &o);
 	else if (args.prog_id)
-		err = audit_id(a, &r, &o);
+		err = audit_id(a, &r, &o, &host);
 	else
 		err = audit_hooks(a, &r, &o, &host);
 	bt_auditor_close(a);

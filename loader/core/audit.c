@@ -77,7 +77,7 @@ static void unknown(struct bt_audit_result *res, const char *fmt, ...)
 	va_end(ap);
 }
 
-static int classes(struct bt_judge *j, const struct bt_flow *flow, bool first)
+static int classes(struct bt_judging *j, const struct bt_flow *flow, bool first)
 {
 	const __u8 data = BT_TCP_PSH | BT_TCP_ACK;
 	const struct bt_class all[] = {
@@ -95,7 +95,7 @@ static int classes(struct bt_judge *j, const struct bt_flow *flow, bool first)
 	return err;
 }
 
-static int judge_flows(struct bt_judge *j, const struct bt_flows *flows)
+static int judge_flows(struct bt_judging *j, const struct bt_flows *flows)
 {
 	int err = 0;
 
@@ -116,7 +116,7 @@ static int judge_flows(struct bt_judge *j, const struct bt_flows *flows)
 }
 
 /* Equal as far as could be seen: is that far enough to say safe? */
-static void doubts(struct bt_audit_result *res, const struct bt_judge *j,
+static void doubts(struct bt_audit_result *res, const struct bt_judging *j,
 		   const struct bt_prog_facts *f)
 {
 	const char *unseen = bt_maps_unseen(j->maps), *empty = bt_maps_empty(j->maps);
@@ -187,7 +187,7 @@ static bool safe_so_far(const struct bt_audit_result *res)
 }
 
 /* Once more, in another way, where a difference is no proof of harm but of a doubt: @doubt. */
-static void once_more(struct bt_judge *j, const struct bt_flows *flows, const char *doubt)
+static void once_more(struct bt_judging *j, const struct bt_flows *flows, const char *doubt)
 {
 	struct bt_audit_result *res = j->res, none = { .worst = -1 };
 	int err;
@@ -209,7 +209,7 @@ static void once_more(struct bt_judge *j, const struct bt_flows *flows, const ch
  * of what it looks for in packets with an Ethernet header, and treats all of those alike. Whether
  * it ever meets packets without one is not known.
  */
-static void without_link(struct bt_judge *j, const struct bt_flows *flows)
+static void without_link(struct bt_judging *j, const struct bt_flows *flows)
 {
 	j->no_link = true;
 	once_more(j, flows,
@@ -218,7 +218,7 @@ static void without_link(struct bt_judge *j, const struct bt_flows *flows)
 }
 
 /* Which socket a filter is at, nothing tells. */
-static void other_sockets(struct bt_judge *j, const struct bt_flows *flows)
+static void other_sockets(struct bt_judging *j, const struct bt_flows *flows)
 {
 	bt_runner_l2(j->runner, false);
 	once_more(j, flows,
@@ -232,7 +232,7 @@ static void other_sockets(struct bt_judge *j, const struct bt_flows *flows)
  * program that asks whether the packet is as long as that, and of a twin, which is such a
  * program; of a cgroup program that sees nothing at all.
  */
-static void artefacts(struct bt_audit_result *res, const struct bt_judge *j,
+static void artefacts(struct bt_audit_result *res, const struct bt_judging *j,
 		      const struct bt_prog_facts *f)
 {
 	bool whole =
@@ -290,7 +290,7 @@ static void conclude(struct bt_audit_result *res)
 static void audit_run(struct bt_auditor *a, int fd, const struct bt_audit_opts *o,
 		      const struct bt_prog_facts *f, struct bt_audit_result *res)
 {
-	struct bt_judge j = { .runner = a->runner, .opts = o, .res = res, .kind = f->kind };
+	struct bt_judging j = { .runner = a->runner, .opts = o, .res = res, .kind = f->kind };
 	struct bt_flows flows;
 	int err;
 

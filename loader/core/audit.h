@@ -35,6 +35,7 @@ struct bt_audit_result {
 	enum bt_kind kind;
 	unsigned int parts; /* programs that an XDP dispatcher runs, judged with it */
 	bool twin;
+	bool ours; /* one that bigtcp attached for itself, not run: core/ours.h */
 	bool by_mark; /* a twin that can't be run on packets long enough for it */
 	char why[400]; /* UNKNOWN: one phrase; of others, what more there is to say, or "" */
 	char branch[256]; /* "file.c:12: the line" where the program takes the next header for

@@ -33,7 +33,7 @@
 #define AGAIN_LIVE 2
 #define MEM_TRIES  5
 
-static int run(struct bt_judge *j, const struct bt_packet *p, struct bt_run *r)
+static int run(struct bt_judging *j, const struct bt_packet *p, struct bt_run *r)
 {
 	int err = 0;
 
@@ -46,7 +46,7 @@ static int run(struct bt_judge *j, const struct bt_packet *p, struct bt_run *r)
 	return err;
 }
 
-static struct bt_packet packet(const struct bt_judge *j, const struct bt_class *c,
+static struct bt_packet packet(const struct bt_judging *j, const struct bt_class *c,
 			       enum bt_shape shape, __u8 flags, __u32 len)
 {
 	struct bt_packet p = {
@@ -67,7 +67,7 @@ static struct bt_packet packet(const struct bt_judge *j, const struct bt_class *
 }
 
 /* Brings the program's state of this flow to where it is after a handshake. */
-static int handshake(struct bt_judge *j, const struct bt_class *c)
+static int handshake(struct bt_judging *j, const struct bt_class *c)
 {
 	struct bt_packet syn = packet(j, c, BT_SHAPE_PLAIN, BT_TCP_SYN, LEN_A);
 	struct bt_packet data = packet(j, c, BT_SHAPE_PLAIN, BT_TCP_PSH | BT_TCP_ACK, LEN_A);
@@ -79,7 +79,7 @@ static int handshake(struct bt_judge *j, const struct bt_class *c)
 }
 
 /* One run that counts. snapshot: with what it changes in maps. */
-static int observe(struct bt_judge *j, const struct bt_class *c, enum bt_shape shape, __u32 len,
+static int observe(struct bt_judging *j, const struct bt_class *c, enum bt_shape shape, __u32 len,
 		   bool snapshot, struct bt_obs *o)
 {
 	struct bt_packet p = packet(j, c, shape, c->flags, len);
@@ -119,7 +119,7 @@ static void round_free(struct round *r)
 	}
 }
 
-static int plain(struct bt_judge *j, const struct bt_class *c, struct round *r, __u32 len)
+static int plain(struct bt_judging *j, const struct bt_class *c, struct round *r, __u32 len)
 {
 	int err = observe(j, c, BT_SHAPE_PLAIN, len, r->snapshot, &r->plain[r->n_plain]);
 
@@ -135,12 +135,12 @@ static enum bt_audit_form form_of(const struct bt_class *c, unsigned int i)
 }
 
 /* Do packets above 64 KiB reach the program, and of which data and data_end show all? */
-static bool can_lift(const struct bt_judge *j)
+static bool can_lift(const struct bt_judging *j)
 {
 	return bt_runner_max(j->runner) > BT_RUN_LIFT_UNIT;
 }
 
-static bool can_lift_far(const struct bt_judge *j)
+static bool can_lift_far(const struct bt_judging *j)
 {
 	return bt_runner_max(j->runner) >= LEN_MOST;
 }
@@ -150,13 +150,13 @@ static bool can_lift_far(const struct bt_judge *j)
  * shows it the first part alone: where that is what makes the difference, a packet that fits
  * into the first part makes none.
  */
-static bool may_mislead(const struct bt_judge *j)
+static bool may_mislead(const struct bt_judging *j)
 {
 	return j->kind == BT_KIND_XDP && !bt_runner_frags(j->runner);
 }
 
 /* The jumbo forms of a family: index 0 is HBH (IPv6), 1 is length 0. */
-static int jumbo(struct bt_judge *j, const struct bt_class *c, struct round *r, unsigned int i)
+static int jumbo(struct bt_judging *j, const struct bt_class *c, struct round *r, unsigned int i)
 {
 	enum bt_shape shape = i ? BT_SHAPE_LEN0 : BT_SHAPE_HBH;
 	bool lifts = can_lift(j);
@@ -183,7 +183,7 @@ static int jumbo(struct bt_judge *j, const struct bt_class *c, struct round *r, 
 }
 
 /* As few runs as can show a difference in verdict, packet or context. */
-static int run_quick(struct bt_judge *j, const struct bt_class *c, struct round *r)
+static int run_quick(struct bt_judging *j, const struct bt_class *c, struct round *r)
 {
 	int err = plain(j, c, r, LEN_B);
 
@@ -193,7 +193,7 @@ static int run_quick(struct bt_judge *j, const struct bt_class *c, struct round 
 }
 
 /* All runs of one class of packets. */
-static int run_round(struct bt_judge *j, const struct bt_class *c, struct round *r)
+static int run_round(struct bt_judging *j, const struct bt_class *c, struct round *r)
 {
 	static const __u32 before[] = { LEN_B, LEN_A, LEN_C };
 	int err = 0;
@@ -212,7 +212,7 @@ static int run_round(struct bt_judge *j, const struct bt_class *c, struct round 
 	return err;
 }
 
-static void worse(struct bt_judge *j, struct bt_audit_form_result *f, const struct bt_diff *d,
+static void worse(struct bt_judging *j, struct bt_audit_form_result *f, const struct bt_diff *d,
 		  const struct bt_packet *p)
 {
 	f->verdict = d->verdict;
@@ -227,7 +227,7 @@ static void worse(struct bt_judge *j, struct bt_audit_form_result *f, const stru
 }
 
 /* The worst difference of one form in one round. */
-static void judge_form(const struct bt_judge *j, const struct round *r, unsigned int i,
+static void judge_form(const struct bt_judging *j, const struct round *r, unsigned int i,
 		       struct bt_diff *worst, struct bt_packet *p)
 {
 	const struct {
@@ -266,7 +266,7 @@ static void judge_form(const struct bt_judge *j, const struct round *r, unsigned
 }
 
 /* Does a map change although the program has not been run by us? */
-static bool busy(struct bt_judge *j)
+static bool busy(struct bt_judging *j)
 {
 	struct bt_events ev = {};
 	bool any = false;
@@ -284,8 +284,8 @@ static bool busy(struct bt_judge *j)
  * Does the difference come again? One that shows only once and is not explained must not become
  * "safe": it is unknown then.
  */
-static int confirm(struct bt_judge *j, const struct bt_class *c, unsigned int i, struct bt_diff *d,
-		   struct bt_packet *p)
+static int confirm(struct bt_judging *j, const struct bt_class *c, unsigned int i,
+		   struct bt_diff *d, struct bt_packet *p)
 {
 	unsigned int times = j->opts->live && d->in_map ? AGAIN_LIVE : AGAIN;
 	struct bt_diff again = *d;
@@ -316,7 +316,7 @@ static int confirm(struct bt_judge *j, const struct bt_class *c, unsigned int i,
 	return 0;
 }
 
-static int judge_round(struct bt_judge *j, const struct bt_class *c, const struct round *r)
+static int judge_round(struct bt_judging *j, const struct bt_class *c, const struct round *r)
 {
 	struct bt_packet p = {};
 	struct bt_diff d;
@@ -341,7 +341,7 @@ static int judge_round(struct bt_judge *j, const struct bt_class *c, const struc
 }
 
 /* How often flows like this one have been compared in full. */
-static unsigned int alike(struct bt_judge *j, const struct bt_obs *o)
+static unsigned int alike(struct bt_judging *j, const struct bt_obs *o)
 {
 	__u64 kind = bt_obs_kind(o) ^ (__u64)o->run.packet.flow.family * 0x9e3779b97f4a7c15ull;
 
@@ -357,7 +357,7 @@ static unsigned int alike(struct bt_judge *j, const struct bt_obs *o)
 }
 
 /* Does a quick round show something worse than what is known? */
-static bool suspicious(const struct bt_judge *j, const struct bt_class *c, const struct round *r)
+static bool suspicious(const struct bt_judging *j, const struct bt_class *c, const struct round *r)
 {
 	struct bt_packet p;
 	struct bt_diff d;
@@ -372,7 +372,7 @@ static bool suspicious(const struct bt_judge *j, const struct bt_class *c, const
 	return false;
 }
 
-int bt_judge_class(struct bt_judge *j, const struct bt_class *c)
+int bt_judge_class(struct bt_judging *j, const struct bt_class *c)
 {
 	struct round r __cleanup(round_free) = { .snapshot = true };
 	struct round quick __cleanup(round_free) = {};
@@ -401,7 +401,7 @@ int bt_judge_class(struct bt_judge *j, const struct bt_class *c)
 }
 
 /* Is a packet of another protocol treated as the plain TCP packets of @r are? */
-static int other_proto(struct bt_judge *j, struct bt_class c, struct round *r, bool unknown)
+static int other_proto(struct bt_judging *j, struct bt_class c, struct round *r, bool unknown)
 {
 	struct bt_diff d;
 	int err;
@@ -420,7 +420,7 @@ static int other_proto(struct bt_judge *j, struct bt_class c, struct round *r, b
 	return 0;
 }
 
-int bt_judge_proto(struct bt_judge *j, const struct bt_flow *flow)
+int bt_judge_proto(struct bt_judging *j, const struct bt_flow *flow)
 {
 	struct bt_class c = { .flow = flow, .flags = BT_TCP_PSH | BT_TCP_ACK };
 	struct round r __cleanup(round_free) = { .snapshot = true };

@@ -19,7 +19,7 @@ struct bt_class {
 	bool udp, other; /* another protocol, no class to judge: see bt_judge_proto() */
 };
 
-struct bt_judge {
+struct bt_judging {
 	struct bt_runner *runner;
 	struct bt_maps *maps;
 	const struct bt_audit_opts *opts;
@@ -37,10 +37,10 @@ struct bt_judge {
 };
 
 /* Runs packets of other protocols with the flow's addresses, to see whether the protocol matters. */
-int bt_judge_proto(struct bt_judge *j, const struct bt_flow *flow);
+int bt_judge_proto(struct bt_judging *j, const struct bt_flow *flow);
 
 /* Runs and compares; differences go to j->res->forms. -errno: a run was refused. */
-int bt_judge_class(struct bt_judge *j, const struct bt_class *c);
+int bt_judge_class(struct bt_judging *j, const struct bt_class *c);
 
 void bt_judge_counts(struct bt_audit_result *res);
 

@@ -199,6 +199,7 @@ static int of_device(struct bt_hooks *l, struct mnl_socket *nl, const struct bt_
 	int err;
 
 	memcpy(proto.dev, link->name, sizeof(proto.dev));
+	memcpy(proto.kind, link->kind, sizeof(proto.kind));
 	proto.ethernet = link->arp_type == ARPHRD_ETHER || link->arp_type == ARPHRD_LOOPBACK;
 	if (proto.ethernet)
 		mac_of(&proto);
@@ -230,11 +231,11 @@ static int collect(struct bt_hooks *l, struct mnl_socket *nl, const char *dev)
 	unsigned int n = 0;
 	int err;
 
-	if (dev) {
+	if (dev && *dev) {
 		err = bt_link_get_name(dev, &one);
 		return err ? err : of_device(l, nl, &one);
 	}
-	err = bt_link_list(&links, &n);
+	err = dev ? 0 : bt_link_list(&links, &n);
 	for (unsigned int i = 0; i < n && !err; i++) {
 		err = of_device(l, nl, &links[i]);
 		if (err == -ENODEV)

@@ -10,6 +10,7 @@
 struct bt_attached {
 	int ifindex; /* 0: no device */
 	char dev[IFNAMSIZ];
+	char kind[24]; /* of the device, as in struct bt_link */
 	char hook[32]; /* "tcx/ingress", "clsact/egress", "xdp/generic", "netkit/primary",
 			  "cgroup_skb/egress", "socket", "sk_lookup" ... */
 	__u32 prog_id;
@@ -26,7 +27,7 @@ struct bt_attached {
 
 /*
  * In the order of devices, hooks, and how programs run; behind an XDP dispatcher the programs that
- * it runs. @dev: of this device alone, else of all and those that belong to none: act_bpf, cgroup_skb,
+ * it runs. @dev: of this device alone; NULL: of all and those that belong to none; "": those alone. These are act_bpf, cgroup_skb,
  * and what is loaded but does not tell where it is attached (socket filters, sk_lookup). free() *list. 0, or -errno with a sentence:
  * -ENODEV, -EPERM.
  */

@@ -29,13 +29,16 @@ struct bt_judge;
 int bt_judge_new(struct bt_judge **out);
 void bt_judge_free(struct bt_judge **j);
 
-/* Judges what is attached to @dev now. free() *list. 0, or -errno with a sentence. *n_new (may be NULL): programs that
- * had to be run.
+/*
+ * Judges what is attached to @dev now; what @dev may be else: bt_hooks_list(). free() *list. 0, or -errno with a
+ * sentence. *n_new (may be NULL): programs that had to be run; while they are, the thread has one CPU. Programs of
+ * the same tag, name, constants, hook and kind of device have one answer, but those that run together with others
+ * (tail calls, XDP dispatchers) one each.
  */
 int bt_judge_dev(struct bt_judge *j, const char *dev, struct bt_judged **list, unsigned int *n,
 		 unsigned int *n_new);
 
-/* Forgets answers older than @seconds. */
+/* Forgets answers older than @seconds (0: all): the programs will be run again. */
 void bt_judge_expire(struct bt_judge *j, unsigned int seconds);
 
 /* Does a program with this verdict stand in the way of BIG TCP? UNKNOWN does. */
