@@ -133,29 +133,9 @@ struct gc {
 	__u64 netns;
 };
 
-static __u32 pinned_prog_id(const char *path)
-{
-	struct bpf_prog_info info = { 0 };
-	__u32 len = sizeof(info);
-	int fd __close = bpf_obj_get(path);
-
-	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len))
-		return 0;
-	return info.id;
-}
-
 static bool egress(const struct bt_pin *pin)
 {
 	return pin->hook == BT_HOOK_EGRESS;
-}
-
-/* Does the filter that a pin stands for exist, with our program in it? */
-static bool filter_ours(const struct bt_pin *pin, const char *path)
-{
-	__u32 id = 0;
-
-	return !bt_cls_query(pin->ifindex, egress(pin), pin->prio, pin->handle, &id) && id &&
-	       id == pinned_prog_id(path);
 }
 
 /* A device or a cgroup takes its links and filters with it, but pins stay. */
@@ -169,7 +149,7 @@ static int gc_one(const struct bt_pin *pin, const char *path, void *arg)
 			bt_unpin(path);
 	} else if (pin->netns == gc->netns) {
 		/* Filters of other namespaces cannot be seen from here. */
-		if (!if_indextoname(pin->ifindex, name) || !filter_ours(pin, path))
+		if (!if_indextoname(pin->ifindex, name) || !bt_pin_filter_ours(pin, path))
 			bt_unpin(path);
 	}
 	return 0;
@@ -186,6 +166,13 @@ static int gc(int dirfd)
 	if (!err)
 		bt_pins_sweep(dirfd);
 	return err;
+}
+
+int bt_attach_sweep(void)
+{
+	int dirfd __close = bt_pins_open(false);
+
+	return dirfd < 0 ? dirfd : gc(dirfd);
 }
 
 static bool same_target(const struct bt_pin *a, const struct bt_pin *b)
@@ -253,6 +240,17 @@ static int plan(const char *name, const struct bt_attach_opts *o, struct bt_atta
 	return err ? bt_err(err, "the name '%s' is too long to pin", name) : 0;
 }
 
+/* 1: a program of that name is there already. */
+static int is_there(int dirfd, const struct bt_attach_opts *o, const struct bt_attached *a)
+{
+	if (!o->swept || a->pin.kind == BT_PIN_CLS)
+		return bt_pins_each(dirfd, same_place, (void *)&a->pin);
+	if (access(a->path, F_OK))
+		return 0;
+	/* Namespaces get the numbers of those that are gone. */
+	return bt_pin_link_dead(a->path) ? bt_unpin(a->path) : 1;
+}
+
 static int attach_locked(int dirfd, int prog_fd, const char *name, const struct bt_attach_opts *o,
 			 struct bt_attached *a)
 {
@@ -260,12 +258,12 @@ static int attach_locked(int dirfd, int prog_fd, const char *name, const struct 
 	int fd __close = -1;
 	int err = 0;
 
-	if (dirfd >= 0 && !o->dry_run)
+	if (dirfd >= 0 && !o->dry_run && !o->swept)
 		err = gc(dirfd);
 	if (!err)
 		err = plan(name, o, a, &fd);
 	if (!err && dirfd >= 0)
-		err = bt_pins_each(dirfd, same_place, &a->pin);
+		err = is_there(dirfd, o, a);
 	if (err > 0)
 		return bt_err(
 			-EEXIST,
@@ -337,35 +335,13 @@ static int detach_cls(const struct bt_pin *pin, const char *path)
 {
 	int err;
 
-	if (!filter_ours(pin, path)) {
+	if (!bt_pin_filter_ours(pin, path)) {
 		bt_note("filter %u handle 0x%x is not the one bigtcp made any more: left alone",
 			pin->prio, pin->handle);
 		return 0;
 	}
 	err = bt_cls_detach(pin->ifindex, egress(pin), pin->prio, pin->handle);
 	return err ? bt_err(err, "cannot remove the tc filter: %s", strerror(-err)) : 0;
-}
-
-bool bt_attached_read(const struct bt_pin *pin, const char *path, struct bt_attached *a)
-{
-	struct bt_link_info info;
-	int link __close = -1;
-	struct bt_link dev;
-
-	*a = (struct bt_attached){ .pin = *pin };
-	snprintf(a->path, sizeof(a->path), "%s", path);
-	if (pin->kind == BT_PIN_CLS) {
-		a->prog_id = pinned_prog_id(path);
-		return filter_ours(pin, path);
-	}
-	link = bpf_obj_get(path);
-	if (link >= 0 && !bt_link_info(link, &info)) {
-		a->link_id = info.id;
-		a->prog_id = info.prog_id;
-	}
-	if (pin->hook == BT_HOOK_XDP && !bt_link_get(pin->ifindex, &dev))
-		a->xdp_mode = dev.xdp_mode;
-	return a->prog_id && !bt_pin_link_dead(path);
 }
 
 static int detach_one(const struct bt_pin *pin, const char *path, void *arg)
@@ -375,7 +351,7 @@ static int detach_one(const struct bt_pin *pin, const char *path, void *arg)
 	int err;
 
 	if (!same_target(pin, &d->want) ||
-	    (d->name ? strcmp(d->name, pin->prog) : !strcmp(pin->prog, BT_PIN_GUARD)))
+	    (d->name ? strcmp(d->name, pin->prog) : bt_pin_own(pin->prog)))
 		return 0;
 	bt_attached_read(pin, path, &what);
 	if (!d->dry_run) {

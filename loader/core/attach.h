@@ -36,6 +36,8 @@ struct bt_attach_opts {
 	struct bpf_object
 		*obj; /* the program's, for its program arrays; NULL: they are pinned already */
 	bool legacy; /* tc: cls_bpf, also where there is tcx */
+	/* One of many: the caller calls bt_attach_sweep() himself now and then. */
+	bool swept;
 	bool dry_run; /* check all that can be checked, make nothing */
 };
 
@@ -65,11 +67,32 @@ int bt_attach(int prog_fd, const char *name, const struct bt_attach_opts *opts,
 	      struct bt_attached *out);
 
 /*
- * Takes off what bt_attach() put at a hook of @target: the program called @name, or (NULL) all but a guard (core/guard.h). fn is called for
+ * Takes off what bt_attach() put at a hook of @target: the program called @name, or (NULL) all but those of bt_pin_own(). fn is called for
  * each before it goes; dry_run: only that. Returns how many, or -errno with a sentence (-ENOENT: there is none).
  */
 int bt_detach(const char *target, enum bt_hook_id hook, const char *name, bool dry_run,
 	      void (*fn)(const struct bt_attached *what, void *arg), void *arg);
+
+/* Removes the pins of what is gone: devices, cgroups, filters. 0, or -errno with a sentence. */
+int bt_attach_sweep(void);
+
+/*
+ * Calls fn for each program called @name, or (NULL) each, that bigtcp has attached to @dev, or (NULL) to the devices of
+ * this network namespace, until it returns non-zero, which is then returned. @dev of fn is the name of today. -ENODEV, or another -errno,
+ * with a sentence; none is no error.
+ */
+int bt_attached_each(const char *dev, const char *name,
+		     int (*fn)(const struct bt_attached *at, const char *dev, void *arg),
+		     void *arg);
+
+/* The program called @name at a tc hook of a device of this namespace, found without a look at other pins where there is tcx. */
+bool bt_attached_find(int ifindex, enum bt_hook_id hook, const char *name, struct bt_attached *out);
+
+/* Puts @prog_fd in the place of the program that is attached; no packet misses both. 0, or -errno with a sentence. */
+int bt_attached_replace(struct bt_attached *at, int prog_fd);
+
+/* tc: does nothing run before it at its hook? */
+bool bt_attached_first(const struct bt_attached *at);
 
 /* Fills *out with what a pin stands for. false: the attachment is gone, only the pin is left. */
 bool bt_attached_read(const struct bt_pin *pin, const char *path, struct bt_attached *out);

@@ -21,6 +21,9 @@ int bt_xdp_free(const char *dev);
 /* What attaching an XDP program in this mode does to BIG TCP at the device, as a note. */
 void bt_xdp_note(const char *dev, __u8 xdp_mode);
 
+/* Does the filter that a pin stands for exist, with our program in it? */
+bool bt_pin_filter_ours(const struct bt_pin *pin, const char *path);
+
 /* Is there something behind the link at @path? A device or a cgroup that went took it off. */
 bool bt_pin_link_dead(const char *path);
 

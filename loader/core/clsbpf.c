@@ -163,3 +163,23 @@ int bt_cls_detach(int ifindex, bool egress, __u32 prio, __u32 handle)
 
 	return bpf_tc_detach(&hook, &opts);
 }
+
+int bt_cls_replace(int prog_fd, int ifindex, bool egress, __u32 prio, __u32 handle)
+{
+	struct bpf_tc_hook hook = hook_of(ifindex, egress);
+	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = prog_fd, .priority = prio, .handle = handle,
+		    .flags = BPF_TC_F_REPLACE);
+
+	return bpf_tc_attach(&hook, &opts);
+}
+
+bool bt_cls_is_first(int ifindex, bool egress, __u32 prio)
+{
+	struct prios p;
+
+	if (read_prios(ifindex, egress, &p)) {
+		bt_err_clear();
+		return false;
+	}
+	return p.min == prio;
+}

@@ -23,4 +23,10 @@ int bt_cls_attach(int prog_fd, int ifindex, bool egress, __u32 prio, __u32 handl
 int bt_cls_query(int ifindex, bool egress, __u32 prio, __u32 handle, __u32 *prog_id);
 int bt_cls_detach(int ifindex, bool egress, __u32 prio, __u32 handle);
 
+/* Puts @prog_fd in the place of a filter's program. */
+int bt_cls_replace(int prog_fd, int ifindex, bool egress, __u32 prio, __u32 handle);
+
+/* Has no filter of the hook a lower priority? */
+bool bt_cls_is_first(int ifindex, bool egress, __u32 prio);
+
 #endif

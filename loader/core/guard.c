@@ -11,8 +11,8 @@
 #include "base/bpf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/netns.h"
 #include "base/rtnl.h"
+#include "core/ownprog.h"
 #include "guard_tc.skel.h"
 #include "guard_xdp.skel.h"
 
@@ -48,16 +48,6 @@ static void unload(struct loaded *l)
 	guard_xdp__destroy(l->xdp);
 }
 
-static int load_error(int err)
-{
-	if (err == -EPERM)
-		return bt_err(
-			err, "loading a BPF program was refused: it takes CAP_BPF, CAP_PERFMON and "
-			     "CAP_NET_ADMIN");
-	return bt_err(err, "the guard could not be loaded: %s; -v shows libbpf's log",
-		      strerror(-err));
-}
-
 #define FDS_OF(l, s, prog_name)                                       \
 	do {                                                          \
 		(l)->prog_fd = bpf_program__fd((s)->progs.prog_name); \
@@ -70,10 +60,10 @@ static int load_tc(struct loaded *l, __u32 link)
 {
 	l->tc = guard_tc__open();
 	if (!l->tc)
-		return load_error(-errno);
+		return bt_own_load_error(-errno, "the guard");
 	l->tc->rodata->guard_link = link;
 	if (guard_tc__load(l->tc))
-		return load_error(-errno);
+		return bt_own_load_error(-errno, "the guard");
 	FDS_OF(l, l->tc, guard_tc);
 	return 0;
 }
@@ -82,10 +72,10 @@ static int load_xdp(struct loaded *l, __u32 link)
 {
 	l->xdp = guard_xdp__open();
 	if (!l->xdp)
-		return load_error(-errno);
+		return bt_own_load_error(-errno, "the guard");
 	l->xdp->rodata->guard_link = link;
 	if (guard_xdp__load(l->xdp))
-		return load_error(-errno);
+		return bt_own_load_error(-errno, "the guard");
 	FDS_OF(l, l->xdp, guard_xdp);
 	return 0;
 }
@@ -151,41 +141,17 @@ void bt_guard_list_free(struct bt_guard *list, unsigned int n)
 	free(list);
 }
 
-/* Takes one of the program's maps, if it is one that is wanted. */
-static void keep_map(struct bt_guard *g, __u32 id)
-{
-	struct bpf_map_info info = { 0 };
-	__u32 len = sizeof(info);
-	int fd __close = bpf_map_get_fd_by_id(id);
-
-	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len))
-		return;
-	if (!strcmp(info.name, GUARD_MAP_CONF))
-		g->conf_fd = TAKE_FD(fd);
-	else if (!strcmp(info.name, GUARD_MAP_COUNTS))
-		g->counts_fd = TAKE_FD(fd);
-	else if (!strcmp(info.name, GUARD_MAP_EVENTS))
-		g->events_fd = TAKE_FD(fd);
-}
-
 /* Finds the maps of a guard's program; reads the configuration. */
 static int open_maps(struct bt_guard *g)
 {
-	__u32 ids[32], key = g->at.pin.ifindex, len;
-	struct bpf_prog_info info = { 0 };
-	int prog __close = bt_prog_by_id(g->at.prog_id);
+	__u32 key = g->at.pin.ifindex;
 
-	if (prog < 0)
-		return bt_err(prog, "cannot open the guard's program %u: %s", g->at.prog_id,
-			      strerror(-prog));
-	info.nr_map_ids = sizeof(ids) / sizeof(ids[0]);
-	info.map_ids = (__u64)(unsigned long)ids;
-	len = sizeof(info);
-	if (bpf_obj_get_info_by_fd(prog, &info, &len))
-		return bt_err(-errno, "cannot look at program %u: %s", g->at.prog_id,
-			      strerror(errno));
-	for (__u32 i = 0; i < info.nr_map_ids && i < sizeof(ids) / sizeof(ids[0]); i++)
-		keep_map(g, ids[i]);
+	g->conf_fd = bt_own_map(g->at.prog_id, GUARD_MAP_CONF);
+	if (g->conf_fd < 0 && g->conf_fd != -ENOENT)
+		return bt_err(g->conf_fd, "cannot look at the guard's program %u: %s",
+			      g->at.prog_id, strerror(-g->conf_fd));
+	g->counts_fd = bt_own_map(g->at.prog_id, GUARD_MAP_COUNTS);
+	g->events_fd = bt_own_map(g->at.prog_id, GUARD_MAP_EVENTS);
 	if (g->conf_fd < 0 || g->counts_fd < 0 || g->events_fd < 0 ||
 	    bpf_map_lookup_elem(g->conf_fd, &key, &g->conf))
 		return bt_err(-ENOENT, "program %u at %s is no guard of this version of bigtcp",
@@ -194,23 +160,17 @@ static int open_maps(struct bt_guard *g)
 }
 
 struct listing {
-	__u64 netns;
-	int ifindex; /* 0: all */
 	struct bt_guard *list;
 	unsigned int n;
 };
 
-static int list_one(const struct bt_pin *pin, const char *path, void *arg)
+static int list_one(const struct bt_attached *at, const char *dev, void *arg)
 {
+	struct bt_guard *list, g = { .at = *at, .conf_fd = -1, .counts_fd = -1, .events_fd = -1 };
 	struct listing *l = arg;
-	struct bt_guard *list, g = { .conf_fd = -1, .counts_fd = -1, .events_fd = -1 };
 	int err;
 
-	if (pin->netns != l->netns || strcmp(pin->prog, BT_PIN_GUARD) ||
-	    (l->ifindex && l->ifindex != pin->ifindex) || !if_indextoname(pin->ifindex, g.dev))
-		return 0;
-	if (!bt_attached_read(pin, path, &g.at)) /* a pin that has outlived its device */
-		return 0;
+	snprintf(g.dev, sizeof(g.dev), "%s", dev);
 	err = open_maps(&g);
 	list = err ? NULL : realloc(l->list, (l->n + 1) * sizeof(*list));
 	if (!list) {
@@ -225,23 +185,8 @@ static int list_one(const struct bt_pin *pin, const char *path, void *arg)
 int bt_guard_list(const char *dev, struct bt_guard **list, unsigned int *n)
 {
 	struct listing l = { 0 };
-	int dirfd __close = -1;
-	int netns __close = bt_netns_self();
-	int err;
+	int err = bt_attached_each(dev, BT_PIN_GUARD, list_one, &l);
 
-	err = netns < 0 ? netns : bt_netns_inode(netns, &l.netns);
-	if (err)
-		return bt_err(err, "cannot tell the network namespace: %s", strerror(-err));
-	if (dev) {
-		l.ifindex = if_nametoindex(dev);
-		if (!l.ifindex)
-			return bt_err(-ENODEV, "there is no network device '%s' here", dev);
-	}
-	dirfd = bt_pins_open(true);
-	if (dirfd < 0 && dirfd != -ENOENT)
-		return dirfd;
-	if (dirfd >= 0)
-		err = bt_pins_each(dirfd, list_one, &l);
 	if (err) {
 		bt_guard_list_free(l.list, l.n);
 		return err;

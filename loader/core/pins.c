@@ -49,6 +49,11 @@ bool bt_hook_is_cgroup(enum bt_hook_id hook)
 	return hook == BT_HOOK_CGROUP_INGRESS || hook == BT_HOOK_CGROUP_EGRESS;
 }
 
+bool bt_pin_own(const char *prog)
+{
+	return !strcmp(prog, BT_PIN_GUARD) || !strcmp(prog, BT_PIN_OBSERVE);
+}
+
 int bt_pin_format(const struct bt_pin *pin, char *buf, size_t len)
 {
 	uint64_t target = pin->cgroup ? pin->cgroup : (uint64_t)pin->ifindex;

@@ -17,6 +17,10 @@
 
 /* The name that pins of guards have instead of their program's (core/guard.h). */
 #define BT_PIN_GUARD "bigtcp_guard"
+/* And those of observers (core/observe.h). */
+#define BT_PIN_OBSERVE "bigtcp_observe"
+/* Is it one of these? `bigtcp detach` leaves them alone: they have commands of their own. */
+bool bt_pin_own(const char *prog);
 
 enum bt_hook_id {
 	BT_HOOK_INGRESS, /* tc, of a device */
