@@ -50,6 +50,8 @@ const struct bt_cmd bt_cmds[] = {
 	  cmd_detach, hook_notes },
 	{ "guard", "[DEV]", "count and drop jumbo headers that came from the wire", guard_opts,
 	  false, cmd_guard, guard_notes },
+	{ "observe", "[DEV]", "count jumbo packets at a device, before other programs see them",
+	  observe_opts, false, cmd_observe, observe_notes },
 	{ "exec", "-- COMMAND ...", "run a loader; the programs it loads become twins", exec_opts,
 	  true, cmd_exec, exec_notes },
 	{ "xdp", "sandwich DEV | status [DEV]",

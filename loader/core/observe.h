@@ -18,7 +18,9 @@ struct bt_observe {
 	int ifindex;
 	char dev[IFNAMSIZ];
 	enum bt_hook_id hook; /* BT_HOOK_INGRESS or BT_HOOK_EGRESS */
+	__u32 prog_id;
 	bool first; /* nothing runs before it at this hook */
+	bool read; /* false: a program of another build, whose counters this one does not understand */
 	struct observe_stats stats; /* sum over the CPUs; max_len: the largest */
 };
 

@@ -17,6 +17,7 @@
 struct bt_observer {
 	struct observe *skel;
 	int link_fd; /* tcx; -1: by cls_bpf */
+	struct observe_key key;
 	int netns; /* of the filter: it is taken off over a socket of that namespace */
 	struct bpf_tc_hook hook;
 	struct bpf_tc_opts opts;
@@ -73,7 +74,7 @@ static int reset(struct bt_observer *o)
 	zero = calloc((size_t)cpus, sizeof(struct observe_stats) + sizeof(struct observe_last));
 	if (!zero)
 		return -ENOMEM;
-	if (bpf_map_update_elem(bpf_map__fd(o->skel->maps.observe_stats), &key, zero, BPF_ANY) ||
+	if (bpf_map_update_elem(bpf_map__fd(o->skel->maps.observe_stats), &o->key, zero, BPF_ANY) ||
 	    bpf_map_update_elem(bpf_map__fd(o->skel->maps.observe_last), &key, zero, BPF_ANY))
 		return -errno;
 	return 0;
@@ -107,6 +108,7 @@ int bt_observer_attach(struct bt_observer *o, int ifindex, bool ingress)
 
 	/* Detaching may have to go elsewhere. */
 	bt_observer_detach(o);
+	o->key = (struct observe_key){ .ifindex = (__u32)ifindex };
 	err = here < 0 ? here : bt_netns_set(here);
 	if (here >= 0)
 		close(here);
@@ -153,7 +155,7 @@ int bt_observer_read(struct bt_observer *o, struct bt_seen *seen)
 	last = calloc((size_t)cpus, sizeof(*last));
 	if (!stats || !last)
 		return -ENOMEM;
-	if (bpf_map_lookup_elem(bpf_map__fd(o->skel->maps.observe_stats), &key, stats) ||
+	if (bpf_map_lookup_elem(bpf_map__fd(o->skel->maps.observe_stats), &o->key, stats) ||
 	    bpf_map_lookup_elem(bpf_map__fd(o->skel->maps.observe_last), &key, last))
 		return -errno;
 	for (int i = 0; i < cpus; i++) {

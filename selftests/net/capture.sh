@@ -107,7 +107,7 @@ capture_at()
 observed()
 {
 	bpftool -j map dump pinned "$PINS/observe/maps/observe_stats" |
-		jq "[.[0].formatted.values[].value.$1] | add"
+		jq "[.[].formatted.values[].value.$1] | add // 0"
 }
 
 # mirrored FIELD: of the port that the program mirrors

@@ -71,7 +71,7 @@ compare()
 # observer_sees FIELD: of what reached the observer behind the guard, added up since it was attached
 observer_sees()
 {
-	bpftool -j map dump id "$observed" | jq "[.[].formatted.values[].value.$1] | add"
+	bpftool -j map dump id "$observed" | jq "[.[].formatted.values[].value.$1] | add // 0"
 }
 
 # all DROPPED PASSES NAME: every forgery 4 times. PASSES: how many of those that the observer knows get through.

@@ -11,6 +11,7 @@
 #include "observe.skel.h"
 
 #define FRAME 1500u
+#define LO    1 /* the device of test runs */
 
 static struct observe *skel;
 
@@ -38,11 +39,11 @@ static void run(const struct pktbuild *p, __u32 gso_size)
 	cr_assert_eq((int)opts.retval, -1, "TC_ACT_UNSPEC, so that the next program runs");
 }
 
-static struct observe_stats stats(void)
+static struct observe_stats stats_at(__u32 hook)
 {
 	int n = libbpf_num_possible_cpus(), fd = bpf_map__fd(skel->maps.observe_stats);
 	struct observe_stats *cpu = calloc(n, sizeof(*cpu)), sum = {};
-	__u32 key = 0;
+	struct observe_key key = { .ifindex = LO, .hook = hook };
 
 	cr_assert_eq(bpf_map_lookup_elem(fd, &key, cpu), 0);
 	for (int i = 0; i < n; i++) {
@@ -51,6 +52,9 @@ static struct observe_stats stats(void)
 		sum.jumbo_hbh += cpu[i].jumbo_hbh;
 		sum.jumbo_len0 += cpu[i].jumbo_len0;
 		sum.jumbo_ipv4 += cpu[i].jumbo_ipv4;
+		sum.jumbo_hbh_bytes += cpu[i].jumbo_hbh_bytes;
+		sum.jumbo_len0_bytes += cpu[i].jumbo_len0_bytes;
+		sum.jumbo_ipv4_bytes += cpu[i].jumbo_ipv4_bytes;
 		sum.malformed += cpu[i].malformed;
 		sum.unread += cpu[i].unread;
 		if (cpu[i].max_len > sum.max_len)
@@ -58,6 +62,11 @@ static struct observe_stats stats(void)
 	}
 	free(cpu);
 	return sum;
+}
+
+static struct observe_stats stats(void)
+{
+	return stats_at(OBSERVE_INGRESS);
 }
 
 static struct observe_last last(void)
@@ -98,6 +107,8 @@ Test(observe, kernels_own_form)
 	cr_assert_eq(s.bytes, FRAME);
 	cr_assert_eq(s.max_len, FRAME);
 	cr_assert_eq(s.jumbo_hbh, 1);
+	cr_assert_eq(s.jumbo_hbh_bytes, FRAME);
+	cr_assert_eq(s.jumbo_len0_bytes + s.jumbo_ipv4_bytes, 0);
 	cr_assert_eq(s.malformed + s.jumbo_len0 + s.jumbo_ipv4 + s.unread, 0);
 	l = last();
 	cr_assert_neq(l.ns, 0);
@@ -128,6 +139,7 @@ Test(observe, forged_forms)
 	cr_assert_eq(s.packets, 4);
 	cr_assert_eq(s.malformed, 4);
 	cr_assert_eq(s.jumbo_hbh, 0);
+	cr_assert_eq(s.jumbo_hbh_bytes, 0);
 	cr_assert_eq(last().ns, 0);
 }
 
@@ -153,4 +165,42 @@ Test(observe, ordinary_packets)
 	cr_assert_eq(s.packets, 4);
 	cr_assert_eq(s.malformed + s.jumbo_hbh + s.jumbo_len0 + s.jumbo_ipv4 + s.unread, 0);
 	cr_assert_eq(last().ns, 0);
+}
+
+/* As `bigtcp observe` loads it: knows its hook, and keeps no packet. */
+Test(observe, egress_without_the_last_packet)
+{
+	struct observe_stats s;
+	struct pktbuild p;
+
+	observe__destroy(skel);
+	skel = observe__open();
+	cr_assert(skel);
+	skel->rodata->observe_hook = OBSERVE_EGRESS;
+	skel->rodata->observe_keep = 0;
+	cr_assert_eq(observe__load(skel), 0);
+	jumbo(&p, FRAME - 14 - 48);
+	run(&p, 1428);
+	s = stats_at(OBSERVE_EGRESS);
+	cr_assert_eq(s.packets, 1);
+	cr_assert_eq(s.jumbo_hbh, 1);
+	cr_assert_eq(last().ns, 0);
+}
+
+/* What the short way out must not let pass. */
+Test(observe, tagged)
+{
+	struct observe_stats s;
+	struct pktbuild p = {};
+
+	pb_eth(&p, 0x8100);
+	pb_vlan(&p, 5, 0x86dd);
+	pb_ip6(&p, 0, BIGTCP_NEXTHDR_HOP);
+	pb_jumbo(&p, FRAME - 18 - 48);
+	pb_tcp(&p);
+	run(&p, 1428);
+	s = stats();
+	cr_assert_eq(s.jumbo_hbh, 1);
+	cr_assert_eq(s.jumbo_hbh_bytes, FRAME);
+	cr_assert_eq(s.malformed, 0);
 }
