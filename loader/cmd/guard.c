@@ -29,10 +29,10 @@ enum {
 };
 
 const struct bt_opt guard_opts[] = {
-	{ "hook", OPT_HOOK, "HOOK",
+	{ "hook", OPT_HOOK, "tc|xdp",
 	  "tc (default): at ingress, before other programs; xdp: earlier, and for packets that no tc program "
 	  "sees" },
-	{ "mode", OPT_MODE, "MODE",
+	{ "mode", OPT_MODE, "native|skb",
 	  "of xdp: native or skb (default: native if the driver has it, skb on a veth)" },
 	{ "legacy", OPT_LEGACY, NULL,
 	  "a cls_bpf filter, as is done anyway where the kernel has no tcx" },
