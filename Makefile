@@ -4,9 +4,17 @@
 VERSION  := 0.1.0
 PREFIX   ?= /usr/local
 BINDIR   ?= $(PREFIX)/bin
+SBINDIR  ?= $(PREFIX)/sbin
 LIBDIR   ?= $(PREFIX)/lib
 INCDIR   ?= $(PREFIX)/include
 BPFDIR   ?= $(LIBDIR)/bpf
+LIBEXECDIR ?= $(PREFIX)/libexec
+MANDIR   ?= $(PREFIX)/share/man
+COMPDIR  ?= $(PREFIX)/share/bash-completion/completions
+SYSTEMDDIR ?= $(PREFIX)/lib/systemd/system
+TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
+# Where the daemon looks, whatever the prefix.
+SYSCONFDIR ?= /etc
 DESTDIR  ?=
 
 OUT      ?= .output
@@ -53,13 +61,13 @@ SKEL       := $(patsubst bpf/%.bpf.c,$(OUT)/skel/%.skel.h,$(BPF_SRC))
 CORPUS_OBJ := $(foreach v,$(CLANGS),$(patsubst selftests/corpus/%.bpf.c,$(OUT)/corpus/clang-$(v)/%.bpf.o,$(CORPUS_SRC)))
 TOOLS      := $(patsubst selftests/tools/%.c,$(OUT)/tools/%,$(TOOL_SRC))
 
-.PHONY: all help deps demo check check-unit check-prog check-net check-vm check-style bench fuzz corpus \
+.PHONY: all docs help deps demo check check-unit check-pkg check-prog check-net check-vm check-style bench fuzz corpus \
 	bpf-clangs tests install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 .DEFAULT_GOAL := all
 
-all: $(OUT)/bigtcp $(OUT)/libbigtcp.a $(OUT)/libbigtcp.so $(BPF_OBJ) ## build the command, the library and the BPF objects
+all: $(OUT)/bigtcp $(OUT)/libbigtcp.a $(OUT)/libbigtcp.so $(BPF_OBJ) docs ## build the command, the library, the BPF objects and the man pages
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -152,8 +160,8 @@ $(OUT)/fuzz/%: selftests/fuzz/%.c $(ENGINE_SRC)
 tests: all corpus bpf-clangs $(TOOLS) $(OUT)/objects/audit_hooks.bpf.o $(OUT)/tests/unit $(OUT)/tests/prog ## build everything the tests use
 
 check: ## all tests but those that take a kernel build (root)
-	$(Q)sh selftests/check.sh style unit fuzz prog net vm
-check-style check-unit check-prog check-net check-vm: check-%:
+	$(Q)sh selftests/check.sh style unit fuzz pkg prog net vm
+check-style check-unit check-pkg check-prog check-net check-vm: check-%:
 	$(Q)sh selftests/check.sh $*
 fuzz: $(patsubst selftests/fuzz/%.c,$(OUT)/fuzz/%,$(FUZZ_SRC)) ## build the fuzzers
 
@@ -163,22 +171,47 @@ demo: ## BIG TCP, a naive firewall, its audit and its twin, on live traffic (roo
 bench: tests ## costs as ratios, paired and interleaved (root)
 	$(Q)bash selftests/bench/run.sh
 
+# --- documentation ---------------------------------------------------------------
+MAN  := $(patsubst docs/man/%.scd,$(OUT)/man/%,$(call src,docs/man/*.scd))
+COMP := $(OUT)/completion/bigtcp
+
+docs: $(MAN) $(COMP) ## build the man pages and the completion
+
+# Both hold what the command's own tables say, so the command is asked.
+$(OUT)/man/%: docs/man/%.scd docs/man/page.sh docs/man/tidy.awk $(OUT)/bigtcp loader/core/metrics.tab.h
+	$(call msg,MAN,$@)
+	@mkdir -p $(@D)
+	$(Q)BIGTCP=$(OUT)/bigtcp VERSION=$(VERSION) METRICS=loader/core/metrics.tab.h sh docs/man/page.sh $< > $@.scd
+	$(Q)scdoc < $@.scd > $@.roff && awk -f docs/man/tidy.awk $@.roff > $@ && rm $@.scd $@.roff
+
+$(COMP): docs/completion/bigtcp.bash docs/completion/tables.sh $(OUT)/bigtcp
+	$(call msg,COMP,$@)
+	@mkdir -p $(@D)
+	$(Q)BIGTCP=$(OUT)/bigtcp sh docs/completion/tables.sh > $@
+
 # --- install ---------------------------------------------------------------------
+# $(call put,MODE,FOLDER,FILES)
+put = $(Q)install -d $(DESTDIR)$(2) && install -m $(1) $(3) $(DESTDIR)$(2)/
+# Where things went, for the files that tell.
+PLACES = sed 's|@PREFIX@|$(PREFIX)|g;s|@BINDIR@|$(BINDIR)|g;s|@SBINDIR@|$(SBINDIR)|g;s|@LIBDIR@|$(LIBDIR)|g;s|@INCDIR@|$(INCDIR)|g;s|@BPFDIR@|$(BPFDIR)|g;s|@SYSCONFDIR@|$(SYSCONFDIR)|g;s|@VERSION@|$(VERSION)|g'
+
 install: all ## DESTDIR and PREFIX are honoured
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCDIR)/bigtcp $(DESTDIR)$(BPFDIR)
-	install -m 0755 $(OUT)/bigtcp $(DESTDIR)$(BINDIR)/bigtcp
-	install -m 0644 $(OUT)/libbigtcp.a $(DESTDIR)$(LIBDIR)/
-	install -m 0755 $(OUT)/libbigtcp.so $(DESTDIR)$(LIBDIR)/libbigtcp.so.$(VERSION)
-	ln -sf libbigtcp.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libbigtcp.so.0
-	ln -sf libbigtcp.so.0 $(DESTDIR)$(LIBDIR)/libbigtcp.so
-	install -m 0644 include/bigtcp/*.h $(DESTDIR)$(INCDIR)/bigtcp/
-	install -m 0644 $(BPF_OBJ) $(DESTDIR)$(BPFDIR)/
-	sed 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@INCDIR@|$(INCDIR)|;s|@VERSION@|$(VERSION)|' \
-		loader/bigtcp.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/bigtcp.pc
+	$(call put,0755,$(BINDIR),$(OUT)/bigtcp)
+	$(call put,0644,$(LIBDIR),$(OUT)/libbigtcp.a)
+	$(Q)install -m 0755 $(OUT)/libbigtcp.so $(DESTDIR)$(LIBDIR)/libbigtcp.so.$(VERSION)
+	$(Q)ln -sf libbigtcp.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libbigtcp.so.0
+	$(Q)ln -sf libbigtcp.so.0 $(DESTDIR)$(LIBDIR)/libbigtcp.so
+	$(call put,0644,$(INCDIR)/bigtcp,include/bigtcp/*.h)
+	$(call put,0644,$(BPFDIR),$(BPF_OBJ))
+	$(Q)install -d $(DESTDIR)$(LIBDIR)/pkgconfig
+	$(Q)$(PLACES) loader/bigtcp.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/bigtcp.pc
+	$(Q)for m in $(MAN); do install -D -m 0644 $$m $(DESTDIR)$(MANDIR)/man$${m##*.}/$$(basename $$m) || exit 1; done
+	$(call put,0644,$(COMPDIR),$(COMP))
 
 uninstall: ## removes what install put there
 	rm -f $(DESTDIR)$(BINDIR)/bigtcp $(DESTDIR)$(LIBDIR)/libbigtcp.* $(DESTDIR)$(LIBDIR)/pkgconfig/bigtcp.pc
 	rm -f $(addprefix $(DESTDIR)$(BPFDIR)/,$(notdir $(BPF_OBJ)))
+	rm -f $(foreach m,$(MAN),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) $(DESTDIR)$(COMPDIR)/bigtcp
 	rm -rf $(DESTDIR)$(INCDIR)/bigtcp
 
 clean: ## removes what was built

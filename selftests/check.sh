@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Runs test suites: check.sh SUITE...   (style unit fuzz prog net vm)
+# Runs test suites: check.sh SUITE...   (style unit fuzz pkg prog net vm)
 #
 # Installs and builds what they need, shows their TAP output as it comes, then lists what was
 # skipped and what failed. The last line is "N passed, N failed, N skipped"; exit 1 if any failed.
@@ -27,6 +27,7 @@ suites()
 style 180 sh selftests/style.sh
 unit 300 $OUT/tests/unit --tap -j2
 fuzz 420 sh selftests/fuzz.sh
+pkg 900 bash selftests/pkg/run.sh
 prog 1200 $OUT/tests/prog --tap -j2
 net 2400 bash selftests/net/run.sh
 vm 3000 sh selftests/vm/run.sh

@@ -33,6 +33,9 @@ llvm-14 objects
 libclang-rt-14-dev fuzz
 clang-format-14 style
 shellcheck style
+scdoc man-pages
+man-db man-pages
+mandoc man-pages
 libcriterion-dev tests
 golang-go loader-test
 golang-github-cilium-ebpf-dev loader-test

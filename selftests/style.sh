@@ -32,7 +32,7 @@ sources()
 	find $dirs -type f \( "$@" \) 2>/dev/null | sort
 }
 
-c_files="loader include bpf selftests"
+c_files="loader include bpf selftests docs"
 sources "$c_files" -name '*.c' -o -name '*.h' >"$tmp/c"
 sources "$c_files .ci vmlinux" -name '*.sh' >"$tmp/sh"
 for f in .ci/run selftests/vm/init; do

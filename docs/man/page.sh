@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# page.sh PAGE.scd: fills what the command's own tables say into a man page, and prints it for scdoc.
+#
+# Environment: BIGTCP, the command to ask; VERSION; METRICS, the table of metrics. Lines it fills:
+#   @SYNOPSIS COMMAND   how the command is called
+#   @OPTIONS COMMAND    its options
+#   @OPTIONS            those of every command
+#   @NOTES COMMAND      what its help says below the options
+#   @COMMANDS           every command, with its page
+#   @METRICS            every metric
+set -u
+export LC_ALL=C.UTF-8
+
+die()
+{
+	echo "page.sh: $*" >&2
+	exit 1
+}
+
+page=$1
+here=$(dirname "$0")
+help=$("$BIGTCP" help -j) || die "$BIGTCP tells no help"
+
+# shellcheck disable=SC2016 # jq's variables
+lib='
+# What scdoc would take for markup.
+def plain: gsub("(?<c>[\\\\_*<>#~`\\[\\]])"; "\\\(.c)");
+def upper: (.[:1] | ascii_upcase) + .[1:];
+def text: plain | split("\n") | map("\t" + .) | join("\n");
+def option: (if .letter then "*-\(.letter)*, " else "" end) + "*--\(.name | plain)*"
+	+ (if .arg then " _\(.arg | plain)_" else "" end) + "\n" + (.help | text) + "\n";
+def command: (.commands[] | select(.name == $cmd)) // error("no command \($cmd)");'
+
+# ask COMMAND FILTER
+ask()
+{
+	printf '%s\n' "$help" | jq -r --arg cmd "$1" "$lib $2" || die "$page: no command '$1'"
+}
+
+# The words of a synopsis as they are, since which of them are literal is not in the table.
+synopsis()
+{
+	ask "$1" 'command | "*bigtcp* [_GLOBAL OPTIONS_] *\(.name)*"
+		+ (if .options | length > 0 then " [_OPTIONS_]" else "" end)
+		+ (if .args != "" then " \(.args | plain)" else "" end)'
+}
+
+notes()
+{
+	# shellcheck disable=SC2016 # jq's variables
+	ask "$1" 'command | .notes // "" | split("\n") | map(plain) | .[0] as $first | .[1:] |
+		$first + "\n" + (if length > 0 then "\n" + (map("- " + .) | join("\n")) + "\n" else "" end)'
+}
+
+# page_of COMMAND: the page that has its options.
+page_of()
+{
+	f=$(grep -lx "@SYNOPSIS $1" "$here"/*.scd | head -n 1)
+	[ -n "$f" ] || die "no page has the command '$1'"
+	basename "$f" .scd | sed 's/^\(.*\)\.\(.\)$/*\1*(\2)/'
+}
+
+commands()
+{
+	for c in $(ask "" '.commands[].name'); do
+		ask "$c" 'command | "*\(.name)*" + (if .args != "" then " \(.args | plain)" else "" end)'
+		ask "$c" 'command | .help | upper | text' | sed "s/\$/. See $(page_of "$c")./"
+		echo
+	done
+}
+
+# The C preprocessor reads the table of metrics: ROW ("name", "type", "labels", "help" "more").
+metrics()
+{
+	printf '#define METRIC(sym, name, type, labels, help) [name, type, labels, [help]]\n#include "%s"\n' \
+		"$METRICS" | ${CC:-cc} -E -P -x c -I. - | tr '\n' ' ' | sed 's/" *"/\\u0000/g; s/\] *\[/]\n[/g' |
+		jq -r "$lib"' "*\(.[0] | plain)* (\(.[1])" + (if .[2] != "" then "; labels: \(.[2] | split(",") | join(", ") | plain)" else "" end)
+			+ ")\n" + (.[3] | join("") | gsub("\u0000"; "") | text) + "\n"' || die "$METRICS can't be read"
+}
+
+while IFS= read -r line; do
+	case "$line" in
+	"@SYNOPSIS "*) synopsis "${line#* }" ;;
+	"@OPTIONS "*) ask "${line#* }" 'command | .options[] | option' ;;
+	"@OPTIONS") ask "" '.options[] | option' ;;
+	"@NOTES "*) notes "${line#* }" ;;
+	"@COMMANDS") commands ;;
+	"@METRICS") metrics ;;
+	"@"*) die "$page: what is '$line'?" ;;
+	*) printf '%s\n' "$line" | sed "s/@VERSION@/$VERSION/" ;;
+	esac || exit 1
+done <"$page"
