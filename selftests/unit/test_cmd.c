@@ -12,6 +12,8 @@ const struct bt_opt attach_opts[] = { { NULL } };
 const struct bt_opt detach_opts[] = { { NULL } };
 const struct bt_opt guard_opts[] = { { NULL } };
 const char guard_notes[] = "";
+const struct bt_opt observe_opts[] = { { NULL } };
+const char observe_notes[] = "";
 const struct bt_opt xdp_opts[] = { { NULL } };
 const struct bt_opt audit_opts[] = {
 	{ "obj", 'o', "FILE", "an argument and a letter" },
@@ -38,6 +40,7 @@ STUB(audit)
 STUB(load)
 STUB(attach)
 STUB(detach)
+STUB(observe)
 STUB(guard)
 STUB(exec)
 STUB(xdp)
