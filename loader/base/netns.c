@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -70,6 +71,18 @@ int bt_netns_inode(int fd, __u64 *inode)
 	if (fstat(fd, &st))
 		return -errno;
 	*inode = st.st_ino;
+	return 0;
+}
+
+int bt_netns_cookie(__u64 *cookie)
+{
+	int fd __close = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	socklen_t len = sizeof(*cookie);
+	__u64 got;
+
+	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &got, &len))
+		return -errno;
+	*cookie = got;
 	return 0;
 }
 

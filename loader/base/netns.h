@@ -19,6 +19,8 @@ int bt_netns_set(int fd); /* enter; 0 or -errno */
 int bt_netns_enter(const char *name); /* open, then enter */
 int bt_netns_new(void); /* enter a new empty one, without a name; -EPERM without CAP_SYS_ADMIN */
 int bt_netns_inode(int fd, __u64 *inode); /* as `ip netns` and bpftool identify it */
+/* Of the namespace this thread is in: a number that is never given to another one (Linux 5.14). 0 or -errno. */
+int bt_netns_cookie(__u64 *cookie);
 
 /*
  * Runs @fn(arg, res) in a child process, in a new private namespace with lo up, and waits for it.

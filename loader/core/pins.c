@@ -10,12 +10,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 /* In the order of enum bt_hook_id. A '-' separates the parts of a pin's name. */
 static const struct {
@@ -143,32 +141,30 @@ int bt_pin_parse(const char *name, struct bt_pin *pin)
 	return 0;
 }
 
-int bt_bpffs_check(void)
+static int read_only(void)
 {
-	struct statfs st;
-
-	if (statfs(BT_BPFFS, &st))
-		return bt_err(-errno, "cannot look at " BT_BPFFS ": %s", strerror(errno));
-	if ((unsigned int)st.f_type != BPF_FS_MAGIC)
-		return bt_err(-ENODEV,
-			      "there is no BPF file system at " BT_BPFFS
-			      ", and an attachment must be "
-			      "pinned to outlive this command: mount -t bpf bpf " BT_BPFFS);
-	return 0;
+	return bt_err(
+		-EROFS,
+		"the BPF file system at " BT_BPFFS
+		" is mounted read-only, and state is kept there: mount -o remount,rw " BT_BPFFS
+		" (a service of systemd: ReadWritePaths=" BT_BPFFS "/bigtcp). Nothing was changed");
 }
 
 static int make_dirs(void)
 {
 	char path[] = BT_PIN_LINKS;
 	char *p = path + strlen(BT_BPFFS) + 1;
+	int err;
 
 	for (;;) {
 		p = strchr(p, '/');
 		if (p)
 			*p = 0;
-		if (mkdir(path, 0700) && errno != EEXIST)
-			return bt_err(-errno, "cannot make directory %s: %s", path,
-				      strerror(errno));
+		err = mkdir(path, 0700) ? -errno : 0;
+		if (err == -EROFS)
+			return read_only();
+		if (err && err != -EEXIST)
+			return bt_err(err, "cannot make directory %s: %s", path, strerror(-err));
 		if (!p)
 			return 0;
 		*p++ = '/';
@@ -190,6 +186,9 @@ int bt_pins_open(bool look)
 		return -ENOENT;
 	if (fd < 0)
 		return bt_err(-errno, "cannot open " BT_PIN_LINKS ": %s", strerror(errno));
+	/* A service can have all of /sys read-only but this folder. */
+	if (!look && faccessat(fd, ".", W_OK, 0) && errno == EROFS)
+		return read_only();
 	while (!look && flock(fd, LOCK_EX)) {
 		if (errno != EINTR)
 			return bt_err(-errno, "cannot lock " BT_PIN_LINKS ": %s", strerror(errno));

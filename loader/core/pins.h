@@ -61,7 +61,11 @@ int bt_pin_format(const struct bt_pin *pin, char *buf, size_t len);
 /* Returns 0, or -EINVAL for a name that is not one of ours, with *pin untouched. */
 int bt_pin_parse(const char *name, struct bt_pin *pin);
 
-/* Is there a BPF file system at /sys/fs/bpf? 0, or -errno with a sentence. */
+/*
+ * Is there a BPF file system at /sys/fs/bpf, the one that holds what bigtcp pinned (not one mounted over
+ * it), and is what is there of this layout? A v2 beside v1 was made by a newer bigtcp, and nothing is read or
+ * changed then (-EPROTO). 0, or -errno with a sentence.
+ */
 int bt_bpffs_check(void);
 
 /*

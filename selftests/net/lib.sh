@@ -41,6 +41,8 @@ net_private()
 	fi
 	mount -t tmpfs netns /run/netns || net_die "no tmpfs for /run/netns"
 	mount -t tmpfs tmp /mnt || net_die "no tmpfs for /mnt"
+	# Not over the host's: what is below would count.
+	while umount /sys/fs/bpf 2>/dev/null; do :; done
 	mount -t bpf bpf /sys/fs/bpf || net_die "no bpffs"
 	export tmp=/mnt
 	# Copies, which nobody builds anew while they are used.
