@@ -69,8 +69,9 @@ void bt_help(const struct bt_cmd *cmd); /* NULL: of the tool */
 
 /* Each command's file has its options beside its code. */
 extern const struct bt_opt probe_opts[], audit_opts[], load_opts[], attach_opts[], detach_opts[],
-	exec_opts[], guard_opts[], observe_opts[], xdp_opts[];
-extern const char guard_notes[], observe_notes[];
+	exec_opts[], guard_opts[], observe_opts[], xdp_opts[], enable_opts[], disable_opts[],
+	status_opts[];
+extern const char guard_notes[], observe_notes[], enable_notes[], disable_notes[], status_notes[];
 
 int cmd_help(int argc, char **argv);
 int cmd_probe(int argc, char **argv);
@@ -82,6 +83,9 @@ int cmd_guard(int argc, char **argv);
 int cmd_observe(int argc, char **argv);
 int cmd_exec(int argc, char **argv);
 int cmd_xdp(int argc, char **argv);
+int cmd_enable(int argc, char **argv);
+int cmd_disable(int argc, char **argv);
+int cmd_status(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 #endif

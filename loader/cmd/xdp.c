@@ -266,7 +266,7 @@ static int status_of(struct bt_table *t, const char *dev)
 	return BT_EXIT_OK;
 }
 
-static int cmd_status(const char *dev)
+static int xdp_status(const char *dev)
 {
 	struct bt_table *t = bt_table_new(cols, sizeof(cols) / sizeof(cols[0]));
 	struct if_nameindex *devs = dev ? NULL : if_nameindex();
@@ -322,7 +322,7 @@ int cmd_xdp(int argc, char **argv)
 	if (n >= 1 && !strcmp(argv[0], "status")) {
 		if (n > 2 || a.off || a.n_trust || a.max_payload_len)
 			return bt_usage(cmd, "xdp status takes one device at most, and no options");
-		return cmd_status(n == 2 ? argv[1] : NULL);
+		return xdp_status(n == 2 ? argv[1] : NULL);
 	}
 	if (n != 2 || strcmp(argv[0], "sandwich"))
 		return bt_usage(cmd, "xdp wants 'sandwich' and a device, or 'status'");

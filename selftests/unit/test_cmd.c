@@ -15,6 +15,12 @@ const char guard_notes[] = "";
 const struct bt_opt observe_opts[] = { { NULL } };
 const char observe_notes[] = "";
 const struct bt_opt xdp_opts[] = { { NULL } };
+const struct bt_opt enable_opts[] = { { NULL } };
+const char enable_notes[] = "";
+const struct bt_opt disable_opts[] = { { NULL } };
+const char disable_notes[] = "";
+const struct bt_opt status_opts[] = { { NULL } };
+const char status_notes[] = "";
 const struct bt_opt audit_opts[] = {
 	{ "obj", 'o', "FILE", "an argument and a letter" },
 	{ "all", 'a', NULL, "a letter" },
@@ -44,6 +50,9 @@ STUB(observe)
 STUB(guard)
 STUB(exec)
 STUB(xdp)
+STUB(enable)
+STUB(disable)
+STUB(status)
 STUB(version)
 
 static struct bt_line line;
