@@ -61,7 +61,7 @@ SKEL       := $(patsubst bpf/%.bpf.c,$(OUT)/skel/%.skel.h,$(BPF_SRC))
 CORPUS_OBJ := $(foreach v,$(CLANGS),$(patsubst selftests/corpus/%.bpf.c,$(OUT)/corpus/clang-$(v)/%.bpf.o,$(CORPUS_SRC)))
 TOOLS      := $(patsubst selftests/tools/%.c,$(OUT)/tools/%,$(TOOL_SRC))
 
-.PHONY: all docs help deps demo check check-unit check-pkg check-prog check-net check-vm check-style bench fuzz corpus \
+.PHONY: all docs help deps demo check check-unit check-pkg check-prog check-net check-vm check-style bench bench-rr fuzz corpus \
 	bpf-clangs tests install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -170,6 +170,9 @@ demo: ## BIG TCP, a naive firewall, its audit and its twin, on live traffic (roo
 
 bench: tests ## costs as ratios, paired and interleaved (root)
 	$(Q)bash selftests/bench/run.sh
+
+bench-rr: $(OUT)/bigtcp $(OUT)/tools/rr $(OUT)/tools/traffic $(OUT)/corpus/clang-16/fw_naive.bpf.o ## requests of 80 KB: makes docs/rr.md and its plot (root)
+	$(Q)bash selftests/bench/rr.sh
 
 # --- documentation ---------------------------------------------------------------
 MAN  := $(patsubst docs/man/%.scd,$(OUT)/man/%,$(call src,docs/man/*.scd))

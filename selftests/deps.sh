@@ -46,6 +46,8 @@ iputils-ping net
 tcpdump net
 jq json
 util-linux namespaces
+bsdutils terminal
+gnuplot-nox bench
 procps processes
 libcap2-bin capabilities
 mawk text

@@ -11,8 +11,8 @@
  */
 #include "base/cleanup.h"
 #include "base/netns.h"
+#include "conn.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -21,19 +21,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <time.h>
 
-#define PERIOD	   1048573 /* a prime */
-#define MAX_WRITE  (4u << 20)
-#define STEP_MS	   100 /* how long a call may block: deadlines are looked at this often */
-#define CONNECT_MS 5000
-#define ACK_WAIT   5000000000ULL /* ns for the last acknowledgement, once the receiver has all */
+#define PERIOD	  1048573 /* a prime */
+#define MAX_WRITE (4u << 20)
+#define STEP_MS	  100 /* how long a call may block: deadlines are looked at this often */
+#define ACK_WAIT  5000000000ULL /* ns for the last acknowledgement, once the receiver has all */
 
 struct config {
-	const char *client_ns, *server_ns, *addr;
-	unsigned int port, listen_port;
+	struct conn_args conn;
 	double secs; /* of sending */
 	double drain; /* seconds for what is still on its way after that */
 	uint64_t bytes; /* 0: no limit but the time */
@@ -58,24 +53,6 @@ struct flow {
 	uint64_t retrans, bytes_retrans; /* segments as the kernel counts them; bytes */
 	pthread_t tx_thread, rx_thread;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
-/* CPU time of this process, both ends and what the kernel does in their context, seconds. */
-static double cpu_secs(void)
-{
-	struct rusage u = { 0 };
-
-	getrusage(RUSAGE_SELF, &u);
-	return u.ru_utime.tv_sec + u.ru_stime.tv_sec +
-	       (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
-}
 
 /* splitmix64 */
 static uint64_t next_random(uint64_t *state)
@@ -189,110 +166,6 @@ static void *receiver(void *arg)
 	return NULL;
 }
 
-static int die(const char *what)
-{
-	fprintf(stderr, "traffic: %s: %s\n", what, strerror(errno));
-	return -1;
-}
-
-/* The address of @cfg with @port. IPv4 goes to an IPv4 socket. */
-static socklen_t make_addr(const struct config *cfg, unsigned int port, struct sockaddr_storage *ss)
-{
-	struct sockaddr_in6 *a6 = (void *)ss;
-	struct sockaddr_in *a4 = (void *)ss;
-
-	memset(ss, 0, sizeof(*ss));
-	if (inet_pton(AF_INET6, cfg->addr, &a6->sin6_addr) == 1) {
-		a6->sin6_family = AF_INET6;
-		a6->sin6_port = htons(port);
-		return sizeof(*a6);
-	}
-	if (inet_pton(AF_INET, cfg->addr, &a4->sin_addr) != 1) {
-		errno = EINVAL;
-		return 0;
-	}
-	a4->sin_family = AF_INET;
-	a4->sin_port = htons(port);
-	return sizeof(*a4);
-}
-
-static void block_at_most(int fd, unsigned int ms)
-{
-	struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
-
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
-}
-
-static int listen_at(const struct config *cfg)
-{
-	struct sockaddr_storage ss;
-	socklen_t len = make_addr(cfg, cfg->listen_port, &ss);
-	int fd __close = -1, one = 1;
-
-	if (!len)
-		return die(cfg->addr);
-	/* Any address: a program on the way may change where packets go. */
-	if (ss.ss_family == AF_INET6)
-		((struct sockaddr_in6 *)&ss)->sin6_addr = in6addr_any;
-	else
-		((struct sockaddr_in *)&ss)->sin_addr.s_addr = htonl(INADDR_ANY);
-	fd = socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return die("socket");
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, (void *)&ss, len) || listen(fd, 1))
-		return die("listen");
-	block_at_most(fd, CONNECT_MS);
-	return TAKE_FD(fd);
-}
-
-static int connect_to(const struct config *cfg)
-{
-	struct sockaddr_storage ss;
-	socklen_t len = make_addr(cfg, cfg->port, &ss);
-	int fd __close = -1;
-
-	if (!len)
-		return die(cfg->addr);
-	fd = socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return die("socket");
-	block_at_most(fd, CONNECT_MS);
-	if (connect(fd, (void *)&ss, len))
-		return die("connect");
-	return TAKE_FD(fd);
-}
-
-/* A connection across the two namespaces; fds[0] is the client's end. */
-static int make_connection(const struct config *cfg, int fds[2])
-{
-	int lfd __close = -1, fd __close = -1, peer;
-
-	if (bt_netns_enter(cfg->server_ns)) {
-		errno = ENOENT;
-		return die(cfg->server_ns);
-	}
-	lfd = listen_at(cfg);
-	if (lfd < 0)
-		return -1;
-	if (bt_netns_enter(cfg->client_ns)) {
-		errno = ENOENT;
-		return die(cfg->client_ns);
-	}
-	fd = connect_to(cfg);
-	if (fd < 0)
-		return -1;
-	peer = accept(lfd, NULL, NULL);
-	if (peer < 0)
-		return die("accept");
-	block_at_most(fd, STEP_MS);
-	block_at_most(peer, STEP_MS);
-	fds[0] = TAKE_FD(fd);
-	fds[1] = peer;
-	return 0;
-}
-
 static int run_flows(struct flow *flows, int n)
 {
 	uint64_t start = now_ns();
@@ -304,7 +177,7 @@ static int run_flows(struct flow *flows, int n)
 		if (pthread_create(&flows[i].rx_thread, NULL, receiver, &flows[i]) ||
 		    pthread_create(&flows[i].tx_thread, NULL, sender, &flows[i])) {
 			errno = EAGAIN;
-			return die("pthread_create");
+			return conn_die("pthread_create");
 		}
 	}
 	for (int i = 0; i < n; i++) {
@@ -366,19 +239,19 @@ static int parse(int argc, char **argv, struct config *c)
 	while ((o = getopt(argc, argv, "c:s:a:p:l:t:n:d:w:S:b")) != -1) {
 		switch (o) {
 		case 'c':
-			c->client_ns = optarg;
+			c->conn.client_ns = optarg;
 			break;
 		case 's':
-			c->server_ns = optarg;
+			c->conn.server_ns = optarg;
 			break;
 		case 'a':
-			c->addr = optarg;
+			c->conn.addr = optarg;
 			break;
 		case 'p':
-			c->port = atoi(optarg);
+			c->conn.port = atoi(optarg);
 			break;
 		case 'l':
-			c->listen_port = atoi(optarg);
+			c->conn.listen_port = atoi(optarg);
 			break;
 		case 't':
 			c->secs = atof(optarg);
@@ -402,10 +275,10 @@ static int parse(int argc, char **argv, struct config *c)
 			return usage();
 		}
 	}
-	if (!c->listen_port)
-		c->listen_port = c->port;
-	if (!c->client_ns || !c->server_ns || !c->addr || optind != argc || c->secs <= 0 ||
-	    !c->write_size || c->write_size > MAX_WRITE)
+	if (!c->conn.listen_port)
+		c->conn.listen_port = c->conn.port;
+	if (!c->conn.client_ns || !c->conn.server_ns || !c->conn.addr || optind != argc ||
+	    c->secs <= 0 || !c->write_size || c->write_size > MAX_WRITE)
 		return usage();
 	return 0;
 }
@@ -413,7 +286,7 @@ static int parse(int argc, char **argv, struct config *c)
 int main(int argc, char **argv)
 {
 	struct config cfg = {
-		.port = 5201, .secs = 1, .drain = 5, .write_size = 128 << 10, .seed = 1
+		.conn = { .port = 5201 }, .secs = 1, .drain = 5, .write_size = 128 << 10, .seed = 1
 	};
 	struct flow flows[2] = { { 0 } };
 	double cpu;
@@ -421,7 +294,7 @@ int main(int argc, char **argv)
 
 	if (parse(argc, argv, &cfg))
 		return 2;
-	if (make_connection(&cfg, fds))
+	if (make_connection(&cfg.conn, STEP_MS, fds))
 		return 2;
 	for (int i = 0; i < 2; i++) {
 		flows[i].cfg = &cfg;
