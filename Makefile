@@ -136,10 +136,10 @@ corpus: $(CORPUS_OBJ) $(OUT)/corpus/expect.tab ## build the corpus with every BP
 bpf-clangs: $(foreach v,$(CLANGS),$(patsubst bpf/%.bpf.c,$(OUT)/bpf/clang-$(v)/%.bpf.o,$(BPF_SRC)))
 
 # --- tests -----------------------------------------------------------------------
-$(OUT)/tests/unit: $(call objs,$(UNIT_SRC) $(ENGINE_SRC) $(HOST_SRC),san)
+$(OUT)/tests/unit: $(call objs,$(UNIT_SRC) $(ENGINE_SRC) $(HOST_SRC) $(filter-out %/main.c,$(DAEMON_SRC)),san)
 	$(call msg,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(SAN) $^ -lcriterion $(BT_LIBS) -o $@
+	$(Q)$(CC) $(SAN) $^ -lcriterion $(BTD_LIBS) -o $@
 
 $(OUT)/tests/prog: $(call objs,$(PROG_SRC) $(HOST_SRC),obj) $(OUT)/libbigtcp.a
 	$(call msg,LD,$@)
