@@ -3,6 +3,7 @@
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -98,4 +99,13 @@ int bt_ethtool_set(int ifindex, __u32 cmd, bool on)
 	if (err)
 		return err;
 	return !val.data == !on ? 0 : -EOPNOTSUPP;
+}
+
+void bt_ethtool_driver(int ifindex, char *buf, size_t len)
+{
+	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
+
+	buf[0] = 0;
+	if (!call(ifindex, &info))
+		snprintf(buf, len, "%.*s", (int)sizeof(info.driver), info.driver);
 }

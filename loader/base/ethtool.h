@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct bt_feature_state {
 	bool on;
@@ -20,5 +21,8 @@ int bt_ethtool_feature(int ifindex, const char *name, struct bt_feature_state *s
  * -EOPNOTSUPP when it did not.
  */
 int bt_ethtool_set(int ifindex, __u32 cmd, bool on);
+
+/* Name of the driver; "" if it tells none. */
+void bt_ethtool_driver(int ifindex, char *buf, size_t len);
 
 #endif

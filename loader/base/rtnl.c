@@ -4,6 +4,7 @@
 #include <libmnl/libmnl.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/net_namespace.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 #include <stdarg.h>
@@ -191,6 +192,19 @@ static void parse_xdp(const struct nlattr *nest, struct bt_link *l)
 		l->xdp_prog_id = l->xdp_skb_id;
 }
 
+/* A vxlan tells its lower device here, others as IFLA_LINK. The kind comes first. */
+static void parse_data(const struct nlattr *nest, struct bt_link *l)
+{
+	const struct nlattr *attr;
+
+	if (strcmp(l->kind, "vxlan") != 0)
+		return;
+	mnl_attr_for_each_nested(attr, nest) {
+		if (mnl_attr_get_type(attr) == IFLA_VXLAN_LINK)
+			l->peer = (int)attr_u32(attr);
+	}
+}
+
 static void parse_attr(const struct nlattr *attr, struct bt_link *l)
 {
 	const struct nlattr *sub;
@@ -205,6 +219,9 @@ static void parse_attr(const struct nlattr *attr, struct bt_link *l)
 	case IFLA_LINK:
 		l->peer = (int)attr_u32(attr);
 		break;
+	case IFLA_MASTER:
+		l->master = (int)attr_u32(attr);
+		break;
 	case IFLA_LINK_NETNSID:
 		l->peer_elsewhere = true;
 		l->peer_nsid = (int)attr_u32(attr);
@@ -213,6 +230,8 @@ static void parse_attr(const struct nlattr *attr, struct bt_link *l)
 		mnl_attr_for_each_nested(sub, attr) {
 			if (mnl_attr_get_type(sub) == IFLA_INFO_KIND)
 				attr_copy(sub, l->kind, sizeof(l->kind));
+			else if (mnl_attr_get_type(sub) == IFLA_INFO_DATA)
+				parse_data(sub, l);
 		}
 		break;
 	case IFLA_XDP:
@@ -345,6 +364,36 @@ int bt_link_get_name(const char *name, struct bt_link *link)
 	}
 	if (!err)
 		*link = got;
+	return err;
+}
+
+static int take_nsid(const struct nlmsghdr *nlh, void *data)
+{
+	const struct nlattr *attr;
+
+	if (nlh->nlmsg_type != RTM_NEWNSID)
+		return 0;
+	mnl_attr_for_each(attr, nlh, sizeof(struct rtgenmsg)) {
+		if (mnl_attr_get_type(attr) == NETNSA_NSID)
+			*(int *)data = (int)attr_u32(attr);
+	}
+	return 0;
+}
+
+int bt_netns_nsid(int fd, int *nsid)
+{
+	int err, got = -1;
+	struct request r;
+
+	request_init(&r, RTM_GETNSID, 0, sizeof(struct rtgenmsg));
+	mnl_attr_put_u32(r.nlh, NETNSA_FD, (__u32)fd);
+	err = talk(&r, "read the id of a namespace", take_nsid, &got);
+	if (err)
+		bt_err_clear();
+	if (!err && got < 0)
+		err = -ENOENT;
+	if (!err)
+		*nsid = got;
 	return err;
 }
 

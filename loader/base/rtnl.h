@@ -26,9 +26,10 @@ struct bt_link {
 	char kind[24]; /* "veth", "bridge" ...; "" for hardware */
 	__u32 flags; /* IFF_* */
 	__u32 mtu;
-	int peer; /* IFLA_LINK: the peer of a veth, the lower device of a vlan; 0: none */
+	int peer; /* IFLA_LINK: the peer of a veth, the lower device of a vlan or vxlan; 0: none */
 	bool peer_elsewhere; /* the peer is in another namespace: its index means nothing here */
 	int peer_nsid; /* of that namespace, as this one knows it; -1: none or unknown */
+	int master; /* bridge, bond, team or vrf that it is a port of; 0: none */
 	__u16 arp_type; /* ARPHRD_ETHER, ARPHRD_NONE ... */
 	__u32 xdp_prog_id; /* 0: none */
 	__u8 xdp_mode; /* XDP_ATTACHED_DRV, _SKB, _HW, _MULTI */
@@ -56,6 +57,9 @@ int bt_link_set_mtu(int ifindex, __u32 mtu);
  * was set before a failure stays.
  */
 int bt_link_set_sizes(int ifindex, const struct bt_sizes *sizes);
+
+/* The id that this namespace has for the one behind @fd. 0, or -ENOENT (it has none), -errno. Says nothing about errors. */
+int bt_netns_nsid(int fd, int *nsid);
 
 /* @family AF_INET (4 bytes) or AF_INET6 (16 bytes, usable at once: no duplicate address detection),
  * network byte order.

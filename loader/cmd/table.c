@@ -42,6 +42,8 @@ const struct bt_cmd bt_cmds[] = {
 	  probe_opts, false, cmd_probe },
 	{ "audit", "[DEV]", "find the programs that misread jumbo packets, with the evidence",
 	  audit_opts, false, cmd_audit },
+	{ "preflight", "DEV", "what to know before DEV is enabled, and what is in the way",
+	  preflight_opts, false, cmd_preflight, preflight_notes },
 	{ "load", "FILE.o --pin PATH", "load a program as its twin and pin it", load_opts, false,
 	  cmd_load },
 	{ "attach", "DEV|CGROUP HOOK [FILE.o]", "load a program as its twin and attach it",

@@ -46,6 +46,7 @@ struct bt_preflight {
 	__u32 size, size_ipv4;
 	const struct bt_live *live; /* from bt_probe_live(); NULL: it is called */
 	struct bt_judge *judge; /* of several devices or calls; NULL: one of its own */
+	const char *root; /* below which systemd's .link files are looked for; NULL: / */
 };
 
 /* Of one device of this namespace. free() *checks. 0 whatever the rows say, or -errno with a sentence. */

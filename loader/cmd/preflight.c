@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/* bigtcp preflight: what to know before a device gets sizes above 64 KiB. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/number.h"
+#include "base/print.h"
+#include "cmd/cmd.h"
+#include "core/preflight.h"
+
+#define KERNEL_MAX 524280 /* larger sizes the kernel does not take */
+
+enum { OPT_SIZE = 256, OPT_IPV4, OPT_ONLY_IPV4, OPT_ROOT };
+
+const struct bt_opt preflight_opts[] = {
+	{ "size", OPT_SIZE, "N",
+	  "the size that is wanted, in bytes (default: what the device takes)" },
+	{ "ipv4", OPT_IPV4, NULL, "for IPv4 as well as IPv6" },
+	{ "only-ipv4", OPT_ONLY_IPV4, NULL, "for IPv4 and not IPv6" },
+	{ "root", OPT_ROOT, "DIR", "look for systemd's .link files below this directory" },
+	{ NULL },
+};
+
+const char preflight_notes[] =
+	"A row that refuses keeps 'bigtcp enable' from setting the sizes, unless it is forced to. "
+	"Programs are run on a few packets with addresses of the documentation prefixes: their maps "
+	"may count them.";
+
+struct args {
+	const char *dev, *root;
+	__u32 size; /* 0: what the device takes */
+	bool ipv4, only_ipv4;
+};
+
+static int parse(int argc, char **argv, const struct bt_cmd *cmd, struct args *a)
+{
+	__u64 v;
+	int c;
+
+	while ((c = bt_getopt(argc, argv, cmd)) != -1) {
+		switch (c) {
+		case OPT_SIZE:
+			if (!bt_number(optarg, 0xffffffff, &v) || v <= 65536)
+				return bt_usage(cmd, "'%s' is no size above 65536", optarg);
+			a->size = v;
+			break;
+		case OPT_IPV4:
+			a->ipv4 = true;
+			break;
+		case OPT_ONLY_IPV4:
+			a->only_ipv4 = true;
+			break;
+		case OPT_ROOT:
+			a->root = optarg;
+			break;
+		default:
+			return BT_EXIT_USAGE;
+		}
+	}
+	if (argc - optind != 1)
+		return bt_usage(cmd, "wants one device");
+	a->dev = argv[optind];
+	return 0;
+}
+
+/* "FOUND: WHY; ADVICE" */
+static void phrases(const struct bt_check *c, char *buf, size_t len)
+{
+	snprintf(buf, len, "%s%s%s%s%s", c->found, c->why[0] ? ": " : "", c->why,
+		 c->advice[0] ? "; " : "", c->advice);
+}
+
+static void print_json(const struct bt_check *list, unsigned int n)
+{
+	bt_arr_open(NULL);
+	for (unsigned int i = 0; i < n; i++) {
+		const struct bt_check *c = &list[i];
+
+		bt_obj_open(NULL);
+		bt_print_str("code", NULL, c->code);
+		bt_print_str("level", NULL, bt_level_name(c->level));
+		bt_print_str("dev", NULL, c->dev[0] ? c->dev : NULL);
+		if (c->ifindex)
+			bt_print_int("ifindex", NULL, c->ifindex);
+		bt_print_str("found", NULL, c->found);
+		bt_print_str("why", NULL, c->why[0] ? c->why : NULL);
+		bt_print_str("advice", NULL, c->advice[0] ? c->advice : NULL);
+		bt_obj_close();
+	}
+	bt_arr_close();
+}
+
+static void print_table(const struct bt_check *list, unsigned int n)
+{
+	static const struct bt_column cols[] = {
+		{ "code", "CHECK" },
+		{ "level", "LEVEL" },
+		{ "dev", "DEV" },
+		{ "found", "FOUND: WHY; WHAT TO DO" },
+	};
+	struct bt_table *t = bt_table_new(cols, sizeof(cols) / sizeof(cols[0]));
+	char text[1024];
+
+	for (unsigned int i = 0; i < n; i++) {
+		bt_row(t);
+		bt_cell_str(t, "code", list[i].code);
+		bt_cell_str(t, "level", bt_level_name(list[i].level));
+		bt_cell_str(t, "dev", list[i].dev[0] ? list[i].dev : NULL);
+		phrases(&list[i], text, sizeof(text));
+		bt_cell_str(t, "found", text);
+	}
+	bt_table_end(t);
+}
+
+int cmd_preflight(int argc, char **argv)
+{
+	struct bt_check *list __free = NULL;
+	struct bt_preflight want = {};
+	enum bt_level worst = BT_LEVEL_OK;
+	struct args a = {};
+	struct bt_link link;
+	unsigned int n = 0;
+	int err;
+
+	err = parse(argc, argv, bt_cmd_find(argv[0]), &a);
+	if (err)
+		return err;
+	if (bt_link_get_name(a.dev, &link))
+		return BT_EXIT_REFUSED;
+	if (!a.size)
+		a.size = bt_size_max(&link);
+	if (!a.size)
+		a.size = KERNEL_MAX; /* it takes none: the row says so */
+	want.size = a.only_ipv4 ? 0 : a.size;
+	want.size_ipv4 = a.ipv4 || a.only_ipv4 ? a.size : 0;
+	want.root = a.root;
+	if (bt_preflight(a.dev, &want, &list, &n))
+		return BT_EXIT_REFUSED;
+	if (bt_print_json())
+		print_json(list, n);
+	else
+		print_table(list, n);
+	for (unsigned int i = 0; i < n; i++)
+		worst = list[i].level > worst ? list[i].level : worst;
+	return worst == BT_LEVEL_REFUSE ? BT_EXIT_UNSAFE : BT_EXIT_OK;
+}
