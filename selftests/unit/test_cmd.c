@@ -14,6 +14,8 @@ const struct bt_opt guard_opts[] = { { NULL } };
 const char guard_notes[] = "";
 const struct bt_opt observe_opts[] = { { NULL } };
 const char observe_notes[] = "";
+const struct bt_opt preflight_opts[] = { { NULL } };
+const char preflight_notes[] = "";
 const struct bt_opt xdp_opts[] = { { NULL } };
 const struct bt_opt enable_opts[] = { { NULL } };
 const char enable_notes[] = "";
@@ -48,6 +50,7 @@ STUB(attach)
 STUB(detach)
 STUB(observe)
 STUB(guard)
+STUB(preflight)
 STUB(exec)
 STUB(xdp)
 STUB(enable)
