@@ -39,6 +39,7 @@ attached()
 		return 1
 	$bigtcp attach a0 egress .output/corpus/clang-16/fw_naive.bpf.o --prog fw_naive || return 1
 	$bigtcp audit -j a0 >"$tmp/json"
+	$bigtcp detach a0 ingress && $bigtcp detach a0 egress && ip link del a0 || return 1
 	jq -c '.[] | [.hook, .verdict, .evidence]' "$tmp/json"
 	[ "$(jq -r 'map(.verdict) | sort | join(" ")' "$tmp/json")" = "drops twin" ]
 }

@@ -24,6 +24,20 @@ judged()
 	return 1
 }
 
+# What the tests below leave: devices with chains, pins.
+clean()
+{
+	local d
+
+	for d in d0 e0 f0; do
+		[ -e /sys/class/net/$d ] && xdp-loader unload $d --all
+	done
+	for d in d0 e0 f0 n0 k0; do
+		ip link del $d
+	done
+	rm -rf /sys/fs/bpf/hooks /sys/fs/bpf/fw /sys/fs/bpf/fw-link
+} 2>/dev/null
+
 pair()
 {
 	ip link add "$1" type veth peer name "$2" && ip link set "$1" up && ip link set "$2" up
@@ -109,4 +123,5 @@ if type -P xdp-loader >/dev/null; then
 else
 	skip "audit: a libxdp dispatcher and its programs" "no xdp-loader in the guest"
 fi
+clean
 finish
