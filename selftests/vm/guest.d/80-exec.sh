@@ -56,4 +56,5 @@ try "exec: the exit status passes through" status_passes
 try "exec: what has no twin is refused" refused
 try "exec: no supervisor is left" no_supervisor
 ip link del x0
+rm /sys/fs/bpf/count
 finish
