@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/print.h"
+#include "base/progress.h"
 
 #define MAX_DEPTH 32
 
@@ -67,7 +68,10 @@ static bool json(void)
 
 static bool text(const char *fmt)
 {
-	return fmt && bt_print_text_on();
+	if (!fmt || !bt_print_text_on())
+		return false;
+	bt_progress_end();
+	return true;
 }
 
 static void newline(void)

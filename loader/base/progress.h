@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * How far long work is, on the last line of the terminal that is stderr; nothing where that is no terminal. The line is
- * gone before anything else is said: bt_note() and main() see to it, and so does a command before it prints.
+ * gone before anything else is said: the print layer, bt_note() and main() see to it.
  */
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/colour.h"
 #include "base/print.h"
+#include "base/progress.h"
 
 #define GAP	   2 /* blanks between columns */
 #define SCREEN	   80 /* columns of what is no terminal */
@@ -323,6 +324,7 @@ static void put_text(const struct bt_table *t)
 	const char **colours __free = must(calloc(t->n_cols, sizeof(*colours)));
 	struct shape *sh __free = must(calloc(t->n_cols, sizeof(*sh)));
 
+	bt_progress_end();
 	fit(t, sh);
 	for (unsigned int c = 0; c < t->n_cols; c++)
 		at[c] = t->cols[c].head ? t->cols[c].head : "";

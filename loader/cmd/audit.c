@@ -295,7 +295,6 @@ int cmd_audit(int argc, char **argv)
 	else
 		err = audit_hooks(a, &r, &o, &host);
 	bt_auditor_close(a);
-	bt_progress_end();
 	err = err ? err : r.err;
 	if (!err)
 		audit_print(&r);

@@ -2,6 +2,7 @@
 #include "core/enable.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/progress.h"
 #include "core/judge.h"
 
 #include <errno.h>
@@ -129,8 +130,10 @@ static int ask_all(struct bt_enable_dev *devs, unsigned int n, enum bt_level *wo
 
 	if (!err)
 		err = bt_judge_new(&judge);
-	for (unsigned int i = 0; i < n && !err; i++)
+	for (unsigned int i = 0; i < n && !err; i++) {
+		bt_progress("preflight", i, n, devs[i].link.name);
 		err = ask(&devs[i], &live, judge, worst);
+	}
 	return err;
 }
 

@@ -3,6 +3,7 @@
 #include "core/sizes_int.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/progress.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -332,6 +333,8 @@ int bt_sizes_do(const struct bt_sizes_io *io, struct bt_sizes_change *changes, u
 		return bt_err(-ENOMEM, "out of memory");
 	for (enum phase phase = LOOK; phase <= (how->dry_run ? LOOK : DONE); phase++) {
 		for (unsigned int i = 0; i < n; i++) {
+			bt_progress(phase == LOOK ? "devices looked at" : "devices set", i, n,
+				    NULL);
 			err = take_step(io, phase, &steps[i], &changes[i], how);
 			/* What our own rules refuse is said in full already. */
 			if (err == -EEXIST || err == -EOPNOTSUPP)

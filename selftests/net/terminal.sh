@@ -59,6 +59,13 @@ progress_of_probe()
 		[ "$(tail -c 4 "$tmp/screen" | tr -d '\r')" = "${ESC}[K" ]
 }
 
+progress_of_enable()
+{
+	on_pty "$BIGTCP enable --force r0"
+	has "${ESC}[Kpreflight: 0 of 1, r0" &&
+		in_ns rcv "${BIGTCP##* }" disable r0 >/dev/null
+}
+
 no_color()
 {
 	NO_COLOR=1 on_pty "$BIGTCP audit r0"
@@ -120,6 +127,7 @@ BIGTCP="nsenter --net=/run/netns/rcv $BIGTCP"
 t colours "answers have colours"
 t progress "progress, taken away before the table"
 t progress_of_probe "progress of probe"
+t progress_of_enable "progress of enable"
 t no_color "NO_COLOR"
 t dumb "a terminal that can't move: no escape sequences"
 t json "JSON on a terminal: none either"
@@ -128,7 +136,7 @@ t log_piped "stderr is a file: no progress there"
 t verbose "-v: the log, no progress"
 t width "tables are as wide as the terminal"
 BIGTCP=${BIGTCP##* }
-for cmd in "audit r0" "audit" "probe"; do
+for cmd in "audit r0" "audit" "probe" "status" "status r0"; do
 	# shellcheck disable=SC2086 # words
 	check "80 columns where there is no terminal: $cmd" table_of $cmd
 done

@@ -267,6 +267,19 @@ Test(progress, a_note_takes_it_away)
 	cr_assert_str_eq(shown(), "\r\033[Kx: 1\r\033[Kbigtcp: said\r\n");
 }
 
+Test(progress, what_is_printed_takes_it_away)
+{
+	terminal(80);
+	start(BT_PRINT_TEXT, false);
+	bt_progress_init(true);
+	bt_progress("x", 1, 0, NULL);
+	table("y");
+	bt_progress("x", 2, 0, NULL);
+	bt_text("z");
+	finish();
+	cr_assert_str_eq(shown(), "\r\033[Kx: 1\r\033[K\r\033[Kx: 2\r\033[K");
+}
+
 Test(progress, it_fits_the_terminal)
 {
 	terminal(20);
