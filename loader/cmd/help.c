@@ -132,8 +132,8 @@ static void text_tool(void)
 		"Makes BIG TCP (packets above 64 KiB) safe for the eBPF programs of a host.\n\n"
 		"Commands:\n");
 	for (const struct bt_cmd *c = bt_cmds; c->name; c++) {
-		bt_text("  %-8s ", c->name);
-		text_wrapped(11, c->help);
+		bt_text("  %-9s ", c->name);
+		text_wrapped(12, c->help);
 	}
 	bt_text("\nOptions, before or after the command:\n");
 	text_opts(bt_global_opts);
