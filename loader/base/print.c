@@ -87,7 +87,7 @@ static void newline(void)
  * Length of the valid UTF-8 sequence at s (RFC 3629: shortest form, no surrogates, at most
  * U+10FFFF), 0 when there is none.
  */
-static size_t utf8_len(const unsigned char *s, size_t left)
+size_t bt_utf8_len(const unsigned char *s, size_t left)
 {
 	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
 
@@ -109,7 +109,7 @@ static void json_string(const char *val, size_t len)
 
 	putchar('"');
 	while (len) {
-		size_t n = utf8_len(s, len);
+		size_t n = bt_utf8_len(s, len);
 
 		if (!n) {
 			fputs("\\ufffd", stdout);

@@ -53,6 +53,9 @@ void bt_print_hex(const char *key, const void *data, size_t len);
 /* Text mode only. */
 void bt_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Bytes of the valid UTF-8 sequence at @s, of which @left can be read; 0: it is none. */
+size_t bt_utf8_len(const unsigned char *s, size_t left);
+
 /* A table: columns are declared once, cells are given by column; text aligns them under a header
  * line ("-" for empty) and breaks long cells over lines to fit the terminal (COLUMNS, if set; at most 80
  * columns when it is no terminal), JSON makes one object a row inside the array that the caller opened; cells not

@@ -69,10 +69,10 @@ void bt_help(const struct bt_cmd *cmd); /* NULL: of the tool */
 
 /* Each command's file has its options beside its code. */
 extern const struct bt_opt probe_opts[], audit_opts[], load_opts[], attach_opts[], detach_opts[],
-	exec_opts[], guard_opts[], observe_opts[], xdp_opts[], enable_opts[], disable_opts[],
-	status_opts[], preflight_opts[];
-extern const char guard_notes[], observe_notes[], preflight_notes[], enable_notes[],
-	disable_notes[], status_notes[];
+	exec_opts[], guard_opts[], observe_opts[], metrics_opts[], xdp_opts[], enable_opts[],
+	disable_opts[], status_opts[], preflight_opts[];
+extern const char guard_notes[], observe_notes[], metrics_notes[], preflight_notes[],
+	enable_notes[], disable_notes[], status_notes[];
 
 int cmd_help(int argc, char **argv);
 int cmd_probe(int argc, char **argv);
@@ -83,6 +83,7 @@ int cmd_detach(int argc, char **argv);
 int cmd_preflight(int argc, char **argv);
 int cmd_guard(int argc, char **argv);
 int cmd_observe(int argc, char **argv);
+int cmd_metrics(int argc, char **argv);
 int cmd_exec(int argc, char **argv);
 int cmd_xdp(int argc, char **argv);
 int cmd_enable(int argc, char **argv);

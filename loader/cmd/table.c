@@ -54,6 +54,8 @@ const struct bt_cmd bt_cmds[] = {
 	  false, cmd_guard, guard_notes },
 	{ "observe", "[DEV]", "count jumbo packets at a device, before other programs see them",
 	  observe_opts, false, cmd_observe, observe_notes },
+	{ "metrics", "", "the counters and sizes as Prometheus reads them", metrics_opts, false,
+	  cmd_metrics, metrics_notes },
 	{ "exec", "-- COMMAND ...", "run a loader; the programs it loads become twins", exec_opts,
 	  true, cmd_exec, exec_notes },
 	{ "xdp", "sandwich DEV | status [DEV]",

@@ -6,6 +6,7 @@
 #ifndef CORE_METRICS_H
 #define CORE_METRICS_H
 
+#include <linux/types.h>
 #include <stdbool.h>
 #include <stdio.h>
 

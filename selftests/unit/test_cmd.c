@@ -14,6 +14,8 @@ const struct bt_opt guard_opts[] = { { NULL } };
 const char guard_notes[] = "";
 const struct bt_opt observe_opts[] = { { NULL } };
 const char observe_notes[] = "";
+const struct bt_opt metrics_opts[] = { { NULL } };
+const char metrics_notes[] = "";
 const struct bt_opt preflight_opts[] = { { NULL } };
 const char preflight_notes[] = "";
 const struct bt_opt xdp_opts[] = { { NULL } };
@@ -49,6 +51,7 @@ STUB(load)
 STUB(attach)
 STUB(detach)
 STUB(observe)
+STUB(metrics)
 STUB(guard)
 STUB(preflight)
 STUB(exec)
