@@ -32,13 +32,16 @@ msg = @printf '  %-8s %s\n' '$(1)' '$(patsubst $(OUT)/%,%,$(2))';
 MAKEFLAGS += --no-print-directory
 endif
 
-WARN     := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers
+# A build for a distribution sets this to nothing.
+WERROR   ?= -Werror
+WARN     := -Wall -Wextra $(WERROR) -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers
 CFLAGS   ?= -O2 -g
-BT_CFLAGS := -std=gnu11 $(WARN) -Iinclude -Iloader -I$(OUT) -D_GNU_SOURCE -DBIGTCP_VERSION='"$(VERSION)"' -MMD -MP
+BT_CFLAGS := -std=gnu11 $(WARN) -Iinclude -Iloader -I$(OUT) -D_GNU_SOURCE -DBIGTCP_VERSION='"$(VERSION)"' -MMD -MP $(CPPFLAGS)
 BT_LIBS  := -lxdp -lbpf -lelf -lz -lmnl
 BTD_LIBS := -linih -lsystemd -lmicrohttpd $(BT_LIBS)
 MULTIARCH := $(shell $(CC) -print-multiarch)
-BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Werror -Iinclude -Ivmlinux -I/usr/include/$(MULTIARCH) -MMD -MP
+# Not with CFLAGS: what hardens host code (stack protectors, control-flow protection) the verifier does not take.
+BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall $(WERROR) -ffile-prefix-map=$(CURDIR)=. -Iinclude -Ivmlinux -I/usr/include/$(MULTIARCH) -MMD -MP
 
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
@@ -61,8 +64,8 @@ SKEL       := $(patsubst bpf/%.bpf.c,$(OUT)/skel/%.skel.h,$(BPF_SRC))
 CORPUS_OBJ := $(foreach v,$(CLANGS),$(patsubst selftests/corpus/%.bpf.c,$(OUT)/corpus/clang-$(v)/%.bpf.o,$(CORPUS_SRC)))
 TOOLS      := $(patsubst selftests/tools/%.c,$(OUT)/tools/%,$(TOOL_SRC))
 
-.PHONY: all docs help deps demo check check-unit check-pkg check-prog check-net check-vm check-style bench bench-rr fuzz corpus \
-	bpf-clangs tests install uninstall clean
+.PHONY: all docs help deps demo check check-unit check-pkg check-prog check-net check-vm check-style bench fuzz corpus \
+	bpf-clangs tests selftests install install-selftests uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 .DEFAULT_GOAL := all
@@ -144,12 +147,12 @@ $(OUT)/tests/unit: $(call objs,$(UNIT_SRC) $(ENGINE_SRC) $(HOST_SRC) $(filter-ou
 $(OUT)/tests/prog: $(call objs,$(PROG_SRC) $(HOST_SRC),obj) $(OUT)/libbigtcp.a
 	$(call msg,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $^ -lcriterion $(BT_LIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) $^ -lcriterion $(BT_LIBS) -o $@
 
 $(OUT)/tools/%: selftests/tools/%.c $(call objs,$(HOST_SRC),obj) $(OUT)/libbigtcp.a
 	$(call msg,TOOL,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(BT_CFLAGS) $(CFLAGS) $(filter-out %.h,$^) $(BT_LIBS) -lpthread -o $@
+	$(Q)$(CC) $(BT_CFLAGS) $(CFLAGS) $(LDFLAGS) $(filter-out %.h,$^) $(BT_LIBS) -lpthread -o $@
 
 $(OUT)/fuzz/%: selftests/fuzz/%.c $(ENGINE_SRC)
 	$(call msg,FUZZ,$@)
@@ -181,10 +184,10 @@ COMP := $(OUT)/completion/bigtcp
 docs: $(MAN) $(COMP) ## build the man pages and the completion
 
 # Both hold what the command's own tables say, so the command is asked.
-$(OUT)/man/%: docs/man/%.scd docs/man/page.sh docs/man/tidy.awk $(OUT)/bigtcp loader/core/metrics.tab.h
+$(OUT)/man/%: docs/man/%.scd docs/man/page.sh docs/man/tidy.awk $(OUT)/bigtcp loader/core/metrics.tab.h loader/core/preflight.tab.h
 	$(call msg,MAN,$@)
 	@mkdir -p $(@D)
-	$(Q)BIGTCP=$(OUT)/bigtcp VERSION=$(VERSION) METRICS=loader/core/metrics.tab.h sh docs/man/page.sh $< > $@.scd
+	$(Q)BIGTCP=$(OUT)/bigtcp VERSION=$(VERSION) TABLES=loader/core sh docs/man/page.sh $< > $@.scd
 	$(Q)scdoc < $@.scd > $@.roff && awk -f docs/man/tidy.awk $@.roff > $@ && rm $@.scd $@.roff
 
 $(COMP): docs/completion/bigtcp.bash docs/completion/tables.sh $(OUT)/bigtcp
@@ -210,12 +213,39 @@ install: all ## DESTDIR and PREFIX are honoured
 	$(Q)$(PLACES) loader/bigtcp.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/bigtcp.pc
 	$(Q)for m in $(MAN); do install -D -m 0644 $$m $(DESTDIR)$(MANDIR)/man$${m##*.}/$$(basename $$m) || exit 1; done
 	$(call put,0644,$(COMPDIR),$(COMP))
+	$(Q)install -D -m 0644 packaging/bigtcp.tmpfiles $(DESTDIR)$(TMPFILESDIR)/bigtcp.conf
+	# What an administrator has written stays.
+	$(Q)test -e $(DESTDIR)$(SYSCONFDIR)/bigtcp/bigtcp.conf || \
+		install -D -m 0644 packaging/bigtcp.conf $(DESTDIR)$(SYSCONFDIR)/bigtcp/bigtcp.conf
+
+# The tests that need no compiler where they run, laid out like the tree; OUT is build. The corpus is where the
+# scripts look for it, whichever compiler it is from.
+SELFDIR  := $(LIBEXECDIR)/bigtcp
+NET_SELF := lib lib_books lib_tap lib_twin run \
+	capture cgroup_traffic cli guard length lines probe terminal traffic twins xdp_traffic
+
+selftests: all $(OUT)/tests/prog $(TOOLS) $(OUT)/corpus/expect.tab \
+	$(filter $(OUT)/corpus/clang-$(firstword $(CLANGS))/%,$(CORPUS_OBJ)) ## build the tests that need no compiler
+
+install-selftests: selftests ## the tests that need no compiler, for the kernel they are run on
+	$(call put,0755,$(SELFDIR)/selftests,selftests/installed.sh selftests/residue.sh)
+	$(call put,0755,$(SELFDIR)/selftests/net,$(NET_SELF:%=selftests/net/%.sh))
+	$(call put,0644,$(SELFDIR)/selftests/corpus,$(CORPUS_SRC))
+	$(call put,0644,$(SELFDIR)/build/corpus,$(OUT)/corpus/expect.tab)
+	$(call put,0644,$(SELFDIR)/build/corpus/clang-16,$(OUT)/corpus/clang-$(firstword $(CLANGS))/*.bpf.o)
+	$(call put,0755,$(SELFDIR)/build/tests,$(OUT)/tests/prog)
+	$(call put,0755,$(SELFDIR)/build/tools,$(TOOLS))
+	$(Q)ln -sfr $(DESTDIR)$(BINDIR)/bigtcp $(DESTDIR)$(SELFDIR)/build/bigtcp
+	$(Q)ln -sfnr $(DESTDIR)$(BPFDIR) $(DESTDIR)$(SELFDIR)/build/bpf
 
 uninstall: ## removes what install put there
 	rm -f $(DESTDIR)$(BINDIR)/bigtcp $(DESTDIR)$(LIBDIR)/libbigtcp.* $(DESTDIR)$(LIBDIR)/pkgconfig/bigtcp.pc
 	rm -f $(addprefix $(DESTDIR)$(BPFDIR)/,$(notdir $(BPF_OBJ)))
 	rm -f $(foreach m,$(MAN),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) $(DESTDIR)$(COMPDIR)/bigtcp
-	rm -rf $(DESTDIR)$(INCDIR)/bigtcp
+	rm -f $(DESTDIR)$(TMPFILESDIR)/bigtcp.conf
+	$(Q)! cmp -s packaging/bigtcp.conf $(DESTDIR)$(SYSCONFDIR)/bigtcp/bigtcp.conf || \
+		rm $(DESTDIR)$(SYSCONFDIR)/bigtcp/bigtcp.conf
+	rm -rf $(DESTDIR)$(INCDIR)/bigtcp $(DESTDIR)$(SELFDIR)
 
 clean: ## removes what was built
 	rm -rf $(OUT)

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # page.sh PAGE.scd: fills what the command's own tables say into a man page, and prints it for scdoc.
 #
-# Environment: BIGTCP, the command to ask; VERSION; METRICS, the table of metrics. Lines it fills:
+# Environment: BIGTCP, the command to ask; VERSION; TABLES, the folder of the other tables. Lines it fills:
 #   @SYNOPSIS COMMAND   how the command is called
 #   @OPTIONS COMMAND    its options
 #   @OPTIONS            those of every command
 #   @NOTES COMMAND      what its help says below the options
 #   @COMMANDS           every command, with its page
 #   @METRICS            every metric
+#   @CHECKS             what preflight looks at
 set -u
 export LC_ALL=C.UTF-8
 
@@ -70,13 +71,26 @@ commands()
 	done
 }
 
-# The C preprocessor reads the table of metrics: ROW ("name", "type", "labels", "help" "more").
+# rows TABLE MACRO COLUMNS FILTER: the C preprocessor reads a table, and makes a JSON array of each row. Strings
+# that C puts together are put together here.
+rows()
+{
+	printf '#define %s [%s]\n#include "%s"\n' "$2" "$3" "$TABLES/$1" | ${CC:-cc} -E -P -x c -I. - | tr '\n' ' ' |
+		sed 's/" *"//g; s/\] *\[/]\n[/g' | jq -r "$lib $4" || die "$TABLES/$1 can't be read"
+}
+
+# shellcheck disable=SC2016 # jq's variables
 metrics()
 {
-	printf '#define METRIC(sym, name, type, labels, help) [name, type, labels, [help]]\n#include "%s"\n' \
-		"$METRICS" | ${CC:-cc} -E -P -x c -I. - | tr '\n' ' ' | sed 's/" *"/\\u0000/g; s/\] *\[/]\n[/g' |
-		jq -r "$lib"' "*\(.[0] | plain)* (\(.[1])" + (if .[2] != "" then "; labels: \(.[2] | split(",") | join(", ") | plain)" else "" end)
-			+ ")\n" + (.[3] | join("") | gsub("\u0000"; "") | text) + "\n"' || die "$METRICS can't be read"
+	rows metrics.tab.h "METRIC(sym, name, type, labels, help)" "name, type, labels, help" '
+		"*\(.[0] | plain)* (\(.[1])" + (if .[2] != "" then "; labels: \(.[2] | split(",") | join(", ") | plain)"
+		else "" end) + ")\n" + (.[3] | text) + "\n"'
+}
+
+# shellcheck disable=SC2016 # jq's variables
+checks()
+{
+	rows preflight.tab.h "CHECK(code, fn, looks_at)" "code, looks_at" '"*\(.[0] | plain)*\n\(.[1] | text)\n"'
 }
 
 while IFS= read -r line; do
@@ -87,6 +101,7 @@ while IFS= read -r line; do
 	"@NOTES "*) notes "${line#* }" ;;
 	"@COMMANDS") commands ;;
 	"@METRICS") metrics ;;
+	"@CHECKS") checks ;;
 	"@"*) die "$page: what is '$line'?" ;;
 	*) printf '%s\n' "$line" | sed "s/@VERSION@/$VERSION/" ;;
 	esac || exit 1

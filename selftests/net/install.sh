@@ -60,6 +60,14 @@ build_bpf() {
 version_runs() {
 	"$prefix/bin/bigtcp" version
 }
+# An administrator's configuration stays where it is, and as it is.
+keeps_config() {
+	local conf=$root/etc/bigtcp/bigtcp.conf
+
+	mkdir -p "${conf%/*}" && echo "# mine" >"$conf" &&
+		make -s install DESTDIR="$root" PREFIX=/usr && [ "$(cat "$conf")" = "# mine" ] &&
+		make -s uninstall DESTDIR="$root" PREFIX=/usr && [ "$(cat "$conf")" = "# mine" ]
+}
 nothing_left() {
 	left=$(find "$root" ! -type d)
 	[ -z "$left" ] || { echo "$left" && false; }
@@ -72,4 +80,5 @@ check "and makes a twin" run_user
 check "a BPF program builds with the headers" build_bpf
 check "make uninstall" make -s uninstall DESTDIR="$root" PREFIX=/usr
 check "leaves nothing" nothing_left
+check "a configuration stays" keeps_config
 finish

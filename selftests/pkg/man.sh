@@ -107,6 +107,15 @@ metrics_in_page()
 	done
 }
 
+checks_in_page()
+{
+	local name
+
+	for name in $(sed -n 's/^CHECK("\([^"]*\)".*/\1/p' loader/core/preflight.tab.h); do
+		grep -qE " $name [A-Za-z]" "$tmp/text/bigtcp-enable.8" || echo "bigtcp-enable.8 lacks $name"
+	done
+}
+
 sections()
 {
 	local page s
@@ -126,8 +135,6 @@ references()
 
 	for ref in $(cat docs/man/*.scd | grep -oE '\*(lib)?bigtcp[a-z.-]*\*\([0-9]\)' | tr -d '*' | sort -u); do
 		ref=$(sed 's/(\(.\))/.\1/' <<<"$ref")
-		# Their commands come with them.
-		case $ref in bigtcp-enable.8 | bigtcp-observe.8) continue ;; esac
 		[ -e "docs/man/$ref.scd" ] || echo "no page $ref"
 	done
 }
@@ -142,7 +149,7 @@ renders()
 		MANWIDTH=80 man --warnings -E UTF-8 -l "$page" >/dev/null
 	done
 	for page in docs/man/*.scd; do
-		BIGTCP="$OUT/bigtcp" VERSION=1 METRICS=loader/core/metrics.tab.h sh docs/man/page.sh "$page" | scdoc >/dev/null
+		BIGTCP="$OUT/bigtcp" VERSION=1 TABLES=loader/core sh docs/man/page.sh "$page" | scdoc >/dev/null
 	done
 }
 
@@ -150,9 +157,8 @@ pages=$(find docs/man -name '*.scd' | wc -l)
 result "every command, option, argument and help text of the table is in its page" "$(table_in_pages)"
 result "bigtcp(8) lists every command, with its page" "$(commands_listed)"
 result "the pages name no command and no option that does not exist" "$(named_things_exist)"
-if [ -e docs/man/bigtcp-observe.8.scd ]; then
-	result "every metric is in bigtcp-observe(8)" "$(metrics_in_page)"
-fi
+result "every metric is in bigtcp-observe(8)" "$(metrics_in_page)"
+result "every check of preflight is in bigtcp-enable(8)" "$(checks_in_page)"
 result "$pages pages have their sections" "$(sections)"
 result "the pages refer to pages that there are" "$(references)"
 result "scdoc, mandoc -Tlint and man --warnings have nothing to say" "$(renders 2>&1)"
