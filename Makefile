@@ -37,8 +37,8 @@ WERROR   ?= -Werror
 WARN     := -Wall -Wextra $(WERROR) -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers
 CFLAGS   ?= -O2 -g
 BT_CFLAGS := -std=gnu11 $(WARN) -Iinclude -Iloader -I$(OUT) -D_GNU_SOURCE -DBIGTCP_VERSION='"$(VERSION)"' -MMD -MP $(CPPFLAGS)
-BT_LIBS  := -lxdp -lbpf -lelf -lz -lmnl
-BTD_LIBS := -linih -lsystemd -lmicrohttpd $(BT_LIBS)
+BT_LIBS  := -linih -lxdp -lbpf -lelf -lz -lmnl
+BTD_LIBS := -lsystemd -lmicrohttpd $(BT_LIBS)
 MULTIARCH := $(shell $(CC) -print-multiarch)
 # Not with CFLAGS: what hardens host code (stack protectors, control-flow protection) the verifier does not take.
 BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall $(WERROR) -ffile-prefix-map=$(CURDIR)=. -Iinclude -Ivmlinux -I/usr/include/$(MULTIARCH) -MMD -MP

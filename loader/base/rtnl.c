@@ -397,6 +397,40 @@ int bt_netns_nsid(int fd, int *nsid)
 	return err;
 }
 
+struct tc_dump {
+	int ifindex;
+	int (*fn)(const struct nlmsghdr *nlh, void *arg);
+	void *arg;
+};
+
+/* Kernels tell the qdiscs of all devices, whichever was asked for. */
+static int take_tc(const struct nlmsghdr *nlh, void *data)
+{
+	const struct tcmsg *tc = mnl_nlmsg_get_payload(nlh);
+	const struct tc_dump *d = data;
+
+	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*tc) || tc->tcm_ifindex != d->ifindex)
+		return 0;
+	return d->fn(nlh, d->arg);
+}
+
+int bt_tc_dump(__u16 type, int ifindex, __u32 parent,
+	       int (*fn)(const struct nlmsghdr *nlh, void *arg), void *arg)
+{
+	struct tc_dump d = { .ifindex = ifindex, .fn = fn, .arg = arg };
+	struct tcmsg *tc;
+	struct request r;
+	int err;
+
+	tc = request_init(&r, type, NLM_F_DUMP, sizeof(*tc));
+	tc->tcm_ifindex = ifindex;
+	tc->tcm_parent = parent;
+	err = talk(&r, "read the qdiscs", take_tc, &d);
+	if (err < 0)
+		bt_err_clear();
+	return err == -EAGAIN ? 0 : err; /* changed meanwhile: what was read is still right */
+}
+
 /* --- changing ------------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static int change(struct request *r, const char *fmt, ...)

@@ -66,4 +66,13 @@ int bt_netns_nsid(int fd, int *nsid);
  */
 int bt_addr_add(int ifindex, int family, const void *addr, unsigned int prefix_len);
 
+struct nlmsghdr;
+/*
+ * A dump of tc objects of a device: @type RTM_GETQDISC, RTM_GETTCLASS or RTM_GETTFILTER (of @parent, which the others ignore).
+ * fn is called for each until it returns non-zero, which is then returned. Says nothing about errors: -EINVAL, -ENOENT and
+ * -EOPNOTSUPP when there is no such qdisc.
+ */
+int bt_tc_dump(__u16 type, int ifindex, __u32 parent,
+	       int (*fn)(const struct nlmsghdr *nlh, void *arg), void *arg);
+
 #endif

@@ -2,24 +2,25 @@
 /* bigtcp preflight: what to know before a device gets sizes above 64 KiB. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/number.h"
 #include "base/print.h"
 #include "cmd/cmd.h"
+#include "core/enable.h"
 #include "core/preflight.h"
 
-#define KERNEL_MAX 524280 /* larger sizes the kernel does not take */
-
-enum { OPT_SIZE = 256, OPT_IPV4, OPT_ONLY_IPV4, OPT_ROOT };
+enum { OPT_SIZE = 256, OPT_ONLY_IPV4, OPT_ONLY_IPV6, OPT_ROOT };
 
 const struct bt_opt preflight_opts[] = {
-	{ "size", OPT_SIZE, "N",
-	  "the size that is wanted, in bytes (default: what the device takes)" },
-	{ "ipv4", OPT_IPV4, NULL, "for IPv4 as well as IPv6" },
+	{ "size", OPT_SIZE, "N|max",
+	  "the size that is wanted, in bytes, or what the device takes (default: that of enable)" },
+	{ "only-ipv6", OPT_ONLY_IPV6, NULL, "for IPv6 and not IPv4" },
 	{ "only-ipv4", OPT_ONLY_IPV4, NULL, "for IPv4 and not IPv6" },
-	{ "root", OPT_ROOT, "DIR", "look for systemd's .link files below this directory" },
+	{ "root", OPT_ROOT, "DIR",
+	  "look for systemd's .link files, and the kernel's signature, below this directory" },
 	{ NULL },
 };
 
@@ -30,8 +31,8 @@ const char preflight_notes[] =
 
 struct args {
 	const char *dev, *root;
-	__u32 size; /* 0: what the device takes */
-	bool ipv4, only_ipv4;
+	__u32 size;
+	bool only_ipv6, only_ipv4;
 };
 
 static int parse(int argc, char **argv, const struct bt_cmd *cmd, struct args *a)
@@ -42,12 +43,15 @@ static int parse(int argc, char **argv, const struct bt_cmd *cmd, struct args *a
 	while ((c = bt_getopt(argc, argv, cmd)) != -1) {
 		switch (c) {
 		case OPT_SIZE:
-			if (!bt_number(optarg, 0xffffffff, &v) || v <= 65536)
-				return bt_usage(cmd, "'%s' is no size above 65536", optarg);
+			if (!strcmp(optarg, "max"))
+				v = BT_SIZE_MAX;
+			else if (!bt_number(optarg, 0xffffffff, &v) || v <= BT_SIZE_LEGACY)
+				return bt_usage(cmd, "'%s' is no size above %u", optarg,
+						BT_SIZE_LEGACY);
 			a->size = v;
 			break;
-		case OPT_IPV4:
-			a->ipv4 = true;
+		case OPT_ONLY_IPV6:
+			a->only_ipv6 = true;
 			break;
 		case OPT_ONLY_IPV4:
 			a->only_ipv4 = true;
@@ -59,6 +63,8 @@ static int parse(int argc, char **argv, const struct bt_cmd *cmd, struct args *a
 			return BT_EXIT_USAGE;
 		}
 	}
+	if (a->only_ipv4 && a->only_ipv6)
+		return bt_usage(cmd, "--only-ipv4 and --only-ipv6 say the opposite");
 	if (argc - optind != 1)
 		return bt_usage(cmd, "wants one device");
 	a->dev = argv[optind];
@@ -119,7 +125,7 @@ int cmd_preflight(int argc, char **argv)
 	struct bt_check *list __free = NULL;
 	struct bt_preflight want = {};
 	enum bt_level worst = BT_LEVEL_OK;
-	struct args a = {};
+	struct args a = { .size = BT_SIZE_DEFAULT };
 	struct bt_link link;
 	unsigned int n = 0;
 	int err;
@@ -129,12 +135,10 @@ int cmd_preflight(int argc, char **argv)
 		return err;
 	if (bt_link_get_name(a.dev, &link))
 		return BT_EXIT_REFUSED;
-	if (!a.size)
-		a.size = bt_size_max(&link);
-	if (!a.size)
-		a.size = KERNEL_MAX; /* it takes none: the row says so */
+	if (a.size == BT_SIZE_MAX)
+		a.size = bt_size_max(&link) ? bt_size_max(&link) : BT_SIZE_LIMIT;
 	want.size = a.only_ipv4 ? 0 : a.size;
-	want.size_ipv4 = a.ipv4 || a.only_ipv4 ? a.size : 0;
+	want.size_ipv4 = a.only_ipv6 || (!a.only_ipv4 && !link.sizes.gso_ipv4) ? 0 : a.size;
 	want.root = a.root;
 	if (bt_preflight(a.dev, &want, &list, &n))
 		return BT_EXIT_REFUSED;

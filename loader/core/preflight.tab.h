@@ -13,3 +13,6 @@ CHECK("native-xdp", bt_pf_xdp, "XDP programs that switch the device's offloads o
 CHECK("unsafe-program", bt_pf_programs,
       "programs that misread such packets, on every device they pass")
 CHECK("forward", bt_pf_forward, "IPv6 forwarding to devices of the same MTU")
+CHECK("qdisc", bt_pf_qdisc, "queueing disciplines and policers with limits in bytes")
+CHECK("link-file", bt_pf_link_file, "systemd .link files that set sizes and offloads back")
+CHECK("kernel", bt_pf_kernel, "kernels with known faults")
