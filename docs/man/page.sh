@@ -76,7 +76,7 @@ commands()
 rows()
 {
 	printf '#define %s [%s]\n#include "%s"\n' "$2" "$3" "$TABLES/$1" | ${CC:-cc} -E -P -x c -I. - | tr '\n' ' ' |
-		sed 's/" *"//g; s/\] *\[/]\n[/g' | jq -r "$lib $4" || die "$TABLES/$1 can't be read"
+		sed 's/" \+"//g; s/\] *\[/]\n[/g' | jq -r "$lib $4" || die "$TABLES/$1 can't be read"
 }
 
 # shellcheck disable=SC2016 # jq's variables
