@@ -70,7 +70,7 @@ TOOLS      := $(patsubst selftests/tools/%.c,$(OUT)/tools/%,$(TOOL_SRC))
 .SECONDARY:
 .DEFAULT_GOAL := all
 
-all: $(OUT)/bigtcp $(OUT)/libbigtcp.a $(OUT)/libbigtcp.so $(BPF_OBJ) docs ## build the command, the library, the BPF objects and the man pages
+all: $(OUT)/bigtcp $(OUT)/bigtcpd $(OUT)/libbigtcp.a $(OUT)/libbigtcp.so $(BPF_OBJ) docs ## build the command, the daemon, the library, the BPF objects and the man pages
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -102,6 +102,10 @@ $(OUT)/libbigtcp.so: $(call objs,$(ENGINE_SRC),obj) loader/engine/libbigtcp.map
 $(OUT)/bigtcp: $(call objs,$(CMD_SRC) $(HOST_SRC),obj) $(OUT)/libbigtcp.a
 	$(call msg,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(BT_LIBS) -o $@
+
+$(OUT)/bigtcpd: $(call objs,$(DAEMON_SRC) $(HOST_SRC),obj) $(OUT)/libbigtcp.a
+	$(call msg,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(BTD_LIBS) -o $@
 
 # --- BPF -----------------------------------------------------------------------
 $(OUT)/bpf/%.bpf.o: bpf/%.bpf.c

@@ -83,8 +83,7 @@ static bool set_size(struct parser *p, const char *key, const char *val, void *t
 {
 	__u64 n = 0;
 
-	if (strcmp(val, "max") &&
-	    (!bt_number(val, SIZE_LIMIT, &n) || n <= BT_SIZE_LEGACY)) {
+	if (strcmp(val, "max") && (!bt_number(val, SIZE_LIMIT, &n) || n <= BT_SIZE_LEGACY)) {
 		bad(p, "%s is max, or a number of bytes from %u to %u, not '%s'", key,
 		    BT_SIZE_LEGACY + 1, SIZE_LIMIT, val);
 		return false;
@@ -135,8 +134,7 @@ static bool set_listen(struct parser *p, const char *key, const char *val, void 
 
 	bt_err_clear();
 	if (*val && (strlen(val) >= len || bt_http_check_listen(val))) {
-		bad(p, "%s: %s", key,
-		    bt_err_text() ? bt_err_text() : "the address is too long");
+		bad(p, "%s: %s", key, bt_err_text() ? bt_err_text() : "the address is too long");
 		bt_err_clear();
 		return false;
 	}
@@ -292,7 +290,8 @@ static void section(struct parser *p, char *s)
 	p->in_wrong = true; /* what follows is not told a second time */
 	p->keys = 0;
 	if (!end || strspn(end + 1, " \t") != strlen(end + 1)) {
-		bad(p, "a section is a line of its own that ends with ']': [daemon] or [device PATTERN]");
+		bad(p,
+		    "a section is a line of its own that ends with ']': [daemon] or [device PATTERN]");
 		return;
 	}
 	*end = 0;
@@ -425,8 +424,7 @@ static void describe(FILE *to, const char *section, const struct key *keys)
 {
 	fprintf(to, "[%s]\n", section);
 	for (const struct key *k = keys; k->name; k++)
-		fprintf(to, "# %s\n#%s = %s\n", k->help, k->name,
-			k->def ? k->def : k->kind->takes);
+		fprintf(to, "# %s\n#%s = %s\n", k->help, k->name, k->def ? k->def : k->kind->takes);
 }
 
 void bt_config_describe(FILE *to)

@@ -50,11 +50,10 @@ static struct bt_decision decision(enum bt_action action, enum bt_reason why)
 	return (struct bt_decision){ .action = action, .why = why };
 }
 
-/* A driver or stacked device that takes less now has had its size lowered by the kernel. */
+/* A driver, or a device below, that takes less than before has its sizes lowered by the kernel. */
 static bool lowered(const struct bt_case *c)
 {
-	return c->now.tso_max && c->want.gso && c->now.gso == c->now.tso_max &&
-	       c->now.gso == c->want.gso;
+	return c->want.gso && c->now.gso == c->want.gso && c->now.gso == c->now.tso_max;
 }
 
 /* The device is at our disposal: what do the programs say? */
@@ -77,12 +76,15 @@ static struct bt_decision by_programs(const struct bt_case *c, bool ours)
 
 struct bt_decision bt_decide(const struct bt_case *c)
 {
-	if (c->state == BT_SIZES_HANDS_OFF || (c->state != BT_SIZES_UNTOUCHED &&
-					       c->setter == BT_SET_BY_COMMAND))
+	if (c->state == BT_SIZES_HANDS_OFF ||
+	    (c->state != BT_SIZES_UNTOUCHED && c->setter == BT_SET_BY_COMMAND))
 		return decision(BT_ACT_NONE,
 				c->setter == BT_SET_BY_COMMAND ? BT_WHY_COMMAND : BT_WHY_BY_HAND);
-	if (c->state == BT_SIZES_CHANGED && !lowered(c))
+	if (c->state == BT_SIZES_CHANGED) {
+		if (lowered(c))
+			return decision(BT_ACT_NONE, BT_WHY_FITS);
 		return decision(BT_ACT_HANDS_OFF, BT_WHY_BY_HAND);
+	}
 	if (!anything(&c->want))
 		return decision(BT_ACT_NONE, BT_WHY_NOTHING_WANTED);
 	if (c->state != BT_SIZES_UNTOUCHED)
@@ -93,7 +95,7 @@ struct bt_decision bt_decide(const struct bt_case *c)
 		if (!c->adopt || !bt_sizes_fit(&c->want, &c->now))
 			return decision(BT_ACT_NONE, BT_WHY_FOREIGN);
 		if (d.why == BT_WHY_UNSAFE || d.why == BT_WHY_UNKNOWN)
-			return decision(BT_ACT_RESET, d.why);
+			return decision(BT_ACT_LEGACY, d.why);
 		return decision(BT_ACT_ADOPT, d.why);
 	}
 	return by_programs(c, false);

@@ -27,7 +27,8 @@ struct bt_case {
 	enum bt_policy policy;
 	bool allow_unknown;
 	enum bt_programs programs; /* the worst, of both ends */
-	struct bt_sizes want; /* 0: leave; all 0: the device takes no jumbo packets, or none are wanted */
+	struct bt_sizes
+		want; /* 0: leave; all 0: the device takes no jumbo packets, or none are wanted */
 	struct bt_sizes now;
 	enum bt_sizes_state state;
 	enum bt_setter setter; /* of what is kept */
@@ -40,7 +41,8 @@ struct bt_case {
 enum bt_action {
 	BT_ACT_NONE,
 	BT_ACT_SET, /* to want */
-	BT_ACT_RESET, /* to what was before */
+	BT_ACT_RESET, /* to what was kept as the time before */
+	BT_ACT_LEGACY, /* to 64 KiB, where nothing is kept */
 	BT_ACT_ADOPT, /* to 64 KiB, then to want: what is kept as the time before is then 64 KiB */
 	BT_ACT_HANDS_OFF, /* remember that somebody else set other values */
 };

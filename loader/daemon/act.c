@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What is done about a device, and what the log says about it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "core/preflight.h"
+#include "daemon/reconcile_int.h"
+
+void bt_end_failed(struct bt_reconciler *r, struct bt_end *e, enum bt_topic topic, const char *what,
+		   int err)
+{
+	const char *why = bt_err_text() ? bt_err_text() : strerror(-err);
+
+	if (err == -ENODEV) {
+		bt_log(BT_LOG_DEBUG, "%s: %s: %s", e->link.name, what, why);
+	} else {
+		bt_say(&e->dev->said[topic], BT_LOG_ERR, e->link.name, "%s: %s", what, why);
+		r->round->failed++;
+	}
+	bt_err_clear();
+}
+
+/* --- deciding ----------------------------------------------------------------------------- */
+
+static struct bt_decision decide(struct bt_end *e, const struct bt_rule *rule,
+				 enum bt_programs programs, bool adopt)
+{
+	struct bt_case c = {
+		.policy = rule->policy,
+		.allow_unknown = rule->allow_unknown,
+		.programs = programs,
+		.now = e->link.sizes,
+		.state = e->state,
+		.setter = e->setter,
+		.adopt = adopt,
+	};
+	__u32 max = bt_size_max(&e->link);
+
+	if (max)
+		c.want = bt_sizes_wanted(rule->size, rule->ipv6, rule->ipv4, max, &e->link.sizes);
+	e->want = c.want;
+	return bt_decide(&c);
+}
+
+void bt_unit_decide(struct bt_reconciler *r, struct bt_unit *u)
+{
+	enum bt_programs worst = u->near->programs;
+
+	if (u->far && u->far->programs > worst)
+		worst = u->far->programs;
+	u->programs = worst;
+	u->near->todo = decide(u->near, u->rule, worst, false);
+	if (u->far_too && u->far->link.ifindex) {
+		switch (u->near->todo.why) {
+		case BT_WHY_COMMAND:
+		case BT_WHY_BY_HAND:
+		case BT_WHY_FOREIGN:
+		case BT_WHY_NOTHING_WANTED:
+			break; /* nor the other end */
+		default:
+			u->far->todo = decide(u->far, u->rule, worst, u->far->nsid != BT_NSID_SELF);
+		}
+	}
+	r->round->unsafe += worst != BT_PROGRAMS_SAFE;
+}
+
+/* --- saying -------------------------------------------------------------------------------- */
+
+static const char *culprit(const struct bt_unit *u)
+{
+	if (u->near->culprit && u->near->programs == u->programs)
+		return u->near->culprit;
+	if (u->far && u->far->culprit)
+		return u->far->culprit;
+	return "its programs could not be looked at";
+}
+
+static const char *families(const struct bt_sizes *s)
+{
+	return !s->gso && !s->gro ? "IPv4" : s->gso_ipv4 || s->gro_ipv4 ? "IPv6 and IPv4" : "IPv6";
+}
+
+static __u32 largest(const struct bt_sizes *s)
+{
+	__u32 max = s->gso;
+
+	max = s->gro > max ? s->gro : max;
+	max = s->gso_ipv4 > max ? s->gso_ipv4 : max;
+	return s->gro_ipv4 > max ? s->gro_ipv4 : max;
+}
+
+/* Sizes above 64 KiB that are not ours, over programs that do not take them. */
+static void say_unsafe_anyway(const struct bt_unit *u, const struct bt_end *e)
+{
+	struct bt_said *said = &e->dev->said[BT_TOPIC_PROGRAMS];
+
+	if (u->programs == BT_PROGRAMS_SAFE || largest(&e->link.sizes) <= BT_SIZE_LEGACY)
+		said->hash = 0;
+	else
+		bt_say(said, BT_LOG_WARNING, e->link.name,
+		       "its sizes (up to %u) are the administrator's and stay, but %s",
+		       largest(&e->link.sizes), culprit(u));
+}
+
+static void say(const struct bt_unit *u, const struct bt_end *e)
+{
+	struct bt_said *said = &e->dev->said[BT_TOPIC_SIZES];
+	const struct bt_sizes *now = &e->link.sizes;
+	bool set = e->todo.action == BT_ACT_SET || e->todo.action == BT_ACT_ADOPT;
+	bool back = e->todo.action == BT_ACT_RESET || e->todo.action == BT_ACT_LEGACY;
+
+	switch (e->todo.why) {
+	case BT_WHY_FITS:
+		break;
+	case BT_WHY_SAFE:
+	case BT_WHY_FORCED:
+		if (set)
+			bt_say(said, BT_LOG_NOTICE, e->link.name, "sizes set to %u (%s)%s",
+			       largest(&e->want), families(&e->want),
+			       e->todo.why == BT_WHY_FORCED ? "; its programs are not looked at"
+							    : "");
+		break;
+	case BT_WHY_WARNED:
+		bt_say(said, BT_LOG_WARNING, e->link.name,
+		       "sizes %s %u (%s), as policy=warn says, but %s", set ? "set to" : "are",
+		       largest(&e->want), families(&e->want), culprit(u));
+		break;
+	case BT_WHY_UNSAFE:
+	case BT_WHY_UNKNOWN:
+		bt_say(said, BT_LOG_WARNING, e->link.name, "sizes %s 64 KiB: %s",
+		       back ? "go back to" : "stay at", culprit(u));
+		break;
+	case BT_WHY_NOTHING_WANTED:
+		if (u->rule->ipv6 || u->rule->ipv4)
+			bt_say(said, BT_LOG_NOTICE, e->link.name,
+			       "takes no packets above 64 KiB (tso_max_size %u)%s", now->tso_max,
+			       now->gso_ipv4 || u->rule->ipv6 ? ""
+							      : ", or the kernel none of IPv4");
+		break;
+	case BT_WHY_COMMAND:
+		bt_say(said, BT_LOG_INFO, e->link.name,
+		       "'bigtcp enable' or 'disable' has decided about its sizes: left to the administrator");
+		say_unsafe_anyway(u, e);
+		break;
+	case BT_WHY_BY_HAND:
+		bt_say(said, BT_LOG_NOTICE, e->link.name,
+		       "somebody has set other sizes by hand: left to the administrator until the next "
+		       "'bigtcp enable'");
+		say_unsafe_anyway(u, e);
+		break;
+	case BT_WHY_FOREIGN:
+		bt_say(said, BT_LOG_NOTICE, e->link.name,
+		       "had sizes of its own before bigtcp came (gso %u, gro %u): left as they are",
+		       now->gso, now->gro);
+		say_unsafe_anyway(u, e);
+		break;
+	}
+}
+
+/* --- doing --------------------------------------------------------------------------------- */
+
+static int set(struct bt_end *e)
+{
+	struct bt_sizes_change c = { .ifindex = e->ifindex, .want = e->want };
+
+	return bt_sizes_apply(&c, 1, BT_SET_BY_DAEMON);
+}
+
+/* Without a word to the map: nothing is kept of this device. */
+static int legacy(struct bt_end *e)
+{
+	const struct bt_sizes *now = &e->link.sizes;
+	struct bt_sizes s = {
+		.gso = BT_SIZE_LEGACY,
+		.gro = BT_SIZE_LEGACY,
+		.gso_ipv4 = now->gso_ipv4 ? BT_SIZE_LEGACY : 0,
+		.gro_ipv4 = now->gro_ipv4 ? BT_SIZE_LEGACY : 0,
+	};
+
+	return bt_link_set_sizes(e->ifindex, &s);
+}
+
+static int act(struct bt_end *e)
+{
+	int err;
+
+	switch (e->todo.action) {
+	case BT_ACT_NONE:
+		return 0;
+	case BT_ACT_SET:
+		return set(e);
+	case BT_ACT_RESET:
+		return bt_sizes_restore(&e->ifindex, 1, BT_SET_BY_DAEMON, false);
+	case BT_ACT_LEGACY:
+		return legacy(e);
+	case BT_ACT_ADOPT:
+		err = legacy(e);
+		return err ? err : set(e);
+	case BT_ACT_HANDS_OFF:
+		return bt_sizes_hands_off(e->ifindex);
+	}
+	return 0;
+}
+
+void bt_end_act(struct bt_reconciler *r, const struct bt_unit *u, struct bt_end *e)
+{
+	struct bt_round *round = r->round;
+	int err = act(e);
+
+	if (err) {
+		bt_end_failed(r, e, BT_TOPIC_ERROR, "cannot change its sizes", err);
+		return;
+	}
+	if (e->todo.action == BT_ACT_NONE)
+		e->dev->said[BT_TOPIC_ERROR].hash = 0;
+	else
+		round->changes++;
+	say(u, e);
+	if (e != u->near)
+		return;
+	switch (e->todo.why) {
+	case BT_WHY_UNSAFE:
+	case BT_WHY_UNKNOWN:
+		round->held_back++;
+		break;
+	case BT_WHY_COMMAND:
+	case BT_WHY_BY_HAND:
+	case BT_WHY_FOREIGN:
+		round->left_alone++;
+		break;
+	case BT_WHY_NOTHING_WANTED:
+		break;
+	default:
+		round->fit++;
+	}
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "daemon/devs.h"
+
+#include <stdlib.h>
+
+#define BUCKETS 1024
+
+struct bt_devs {
+	struct bt_dev *v[BUCKETS];
+};
+
+struct bt_devs *bt_devs_new(void)
+{
+	return calloc(1, sizeof(struct bt_devs));
+}
+
+void bt_devs_free(struct bt_devs **d)
+{
+	if (!*d)
+		return;
+	bt_devs_sweep(*d, 0);
+	free(*d);
+	*d = NULL;
+}
+
+struct bt_dev *bt_devs_get(struct bt_devs *d, int nsid, int ifindex, unsigned int round)
+{
+	unsigned int bucket = ((unsigned int)ifindex + (unsigned int)nsid * 31) % BUCKETS;
+	struct bt_dev *dev = d->v[bucket];
+
+	while (dev && (dev->nsid != nsid || dev->ifindex != ifindex))
+		dev = dev->next;
+	if (!dev) {
+		dev = calloc(1, sizeof(*dev));
+		if (!dev)
+			return NULL;
+		dev->nsid = nsid;
+		dev->ifindex = ifindex;
+		dev->next = d->v[bucket];
+		d->v[bucket] = dev;
+	}
+	dev->round = round;
+	return dev;
+}
+
+unsigned int bt_devs_sweep(struct bt_devs *d, unsigned int round)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < BUCKETS; i++) {
+		struct bt_dev **p = &d->v[i], *gone;
+
+		while ((gone = *p)) {
+			if (round && gone->round == round) {
+				p = &gone->next;
+				continue;
+			}
+			*p = gone->next;
+			free(gone);
+			n++;
+		}
+	}
+	return n;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the daemon remembers of a device from one look to the next. Nothing that matters is here: a daemon that starts
+ * anew finds it in the kernel.
+ */
+#ifndef DAEMON_DEVS_H
+#define DAEMON_DEVS_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include "daemon/log.h"
+
+#define BT_NSID_SELF (-1) /* the namespace of the daemon */
+
+/* About what a device's log lines are: each is said when it changes. */
+enum bt_topic {
+	BT_TOPIC_SIZES, /* the decision */
+	BT_TOPIC_PROGRAMS, /* unsafe ones, where the sizes are not ours to change */
+	BT_TOPIC_FRONT, /* somebody is in front of our programs */
+	BT_TOPIC_LOOK,
+	BT_TOPIC_DRESS,
+	BT_TOPIC_ERROR,
+	BT_TOPIC_NETNS, /* of the peer */
+	__BT_TOPIC_MAX,
+};
+
+struct bt_dev {
+	int nsid, ifindex;
+	unsigned int round; /* in which it was last seen */
+	__u64 programs; /* hash of what is attached, when it was last dressed */
+	bool undressed; /* that failed */
+	struct bt_said said[__BT_TOPIC_MAX];
+	struct bt_dev *next;
+};
+
+struct bt_devs;
+struct bt_devs *bt_devs_new(void); /* NULL: out of memory */
+void bt_devs_free(struct bt_devs **d);
+
+/* The device, made if it is new, marked as seen in @round. NULL: out of memory. */
+struct bt_dev *bt_devs_get(struct bt_devs *d, int nsid, int ifindex, unsigned int round);
+/* Forgets those that were not seen in @round; returns how many. */
+unsigned int bt_devs_sweep(struct bt_devs *d, unsigned int round);
+
+#endif
