@@ -14,17 +14,29 @@
 
 /* Loading a kernel's BTF takes tens of ms, a search by name in it about one: both are done once. */
 static struct btf *kernel_btf;
-static pthread_once_t kernel_btf_once = PTHREAD_ONCE_INIT;
-
-static void load_kernel_btf(void)
-{
-	kernel_btf = btf__load_vmlinux_btf();
-}
+static bool kernel_btf_tried;
+static pthread_mutex_t kernel_btf_lock = PTHREAD_MUTEX_INITIALIZER;
 
 const struct btf *bt_kbtf(void)
 {
-	pthread_once(&kernel_btf_once, load_kernel_btf);
-	return kernel_btf;
+	const struct btf *btf;
+
+	pthread_mutex_lock(&kernel_btf_lock);
+	if (!kernel_btf_tried)
+		kernel_btf = btf__load_vmlinux_btf();
+	kernel_btf_tried = true;
+	btf = kernel_btf;
+	pthread_mutex_unlock(&kernel_btf_lock);
+	return btf;
+}
+
+void bt_kbtf_forget(void)
+{
+	pthread_mutex_lock(&kernel_btf_lock);
+	btf__free(kernel_btf);
+	kernel_btf = NULL;
+	kernel_btf_tried = false;
+	pthread_mutex_unlock(&kernel_btf_lock);
 }
 
 /* btf__new_split() is declared by libbpf 1.1 but not exported; it reads files, though. */

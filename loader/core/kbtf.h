@@ -11,8 +11,10 @@
 
 struct btf;
 
-/* BTF of the running kernel, read once and kept for the life of the process; NULL if it has none. */
+/* BTF of the running kernel, read once and kept until bt_kbtf_forget(); NULL if it has none. */
 const struct btf *bt_kbtf(void);
+/* Frees its megabytes, for a process that runs on: nobody may be using it. The next bt_kbtf() reads it again. */
+void bt_kbtf_forget(void);
 
 /* BTF behind @fd, for which CAP_SYS_ADMIN is not needed (it is for a look-up by id). @base: the
  * BTF it builds on, or NULL. The caller frees it with btf__free(). NULL: no BTF there, errno tells.

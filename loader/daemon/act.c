@@ -92,14 +92,14 @@ static __u32 largest(const struct bt_sizes *s)
 }
 
 /* Sizes above 64 KiB that are not ours, over programs that do not take them. */
-static void say_unsafe_anyway(const struct bt_unit *u, const struct bt_end *e)
+static void say_unsafe_anyway(const struct bt_unit *u, const struct bt_end *e, const char *who)
 {
 	struct bt_said *said = &e->dev->said[BT_TOPIC_PROGRAMS];
 
 	if (u->programs == BT_PROGRAMS_SAFE || largest(&e->link.sizes) <= BT_SIZE_LEGACY)
 		said->hash = 0;
 	else
-		bt_say(said, BT_LOG_WARNING, e->link.name,
+		bt_say(said, BT_LOG_WARNING, who,
 		       "its sizes (up to %u) are the administrator's and stay, but %s",
 		       largest(&e->link.sizes), culprit(u));
 }
@@ -109,52 +109,51 @@ static void say(const struct bt_unit *u, const struct bt_end *e)
 	struct bt_said *said = &e->dev->said[BT_TOPIC_SIZES];
 	const struct bt_sizes *now = &e->link.sizes;
 	bool set = e->todo.action == BT_ACT_SET || e->todo.action == BT_ACT_ADOPT;
-	bool back = e->todo.action == BT_ACT_RESET || e->todo.action == BT_ACT_LEGACY;
+	char who[2 * IFNAMSIZ + 16];
 
+	if (e == u->near)
+		snprintf(who, sizeof(who), "%s", e->link.name);
+	else
+		snprintf(who, sizeof(who), "%s (other end of %s)", e->link.name,
+			 u->near->link.name);
 	switch (e->todo.why) {
 	case BT_WHY_FITS:
 		break;
 	case BT_WHY_SAFE:
 	case BT_WHY_FORCED:
 		if (set)
-			bt_say(said, BT_LOG_NOTICE, e->link.name, "sizes set to %u (%s)%s",
+			bt_say(said, BT_LOG_NOTICE, who, "sizes set to %u (%s)%s",
 			       largest(&e->want), families(&e->want),
 			       e->todo.why == BT_WHY_FORCED ? "; its programs are not looked at"
 							    : "");
 		break;
 	case BT_WHY_WARNED:
-		bt_say(said, BT_LOG_WARNING, e->link.name,
-		       "sizes %s %u (%s), as policy=warn says, but %s", set ? "set to" : "are",
-		       largest(&e->want), families(&e->want), culprit(u));
+		bt_say(said, BT_LOG_WARNING, who, "sizes %s %u (%s), as policy=warn says, but %s",
+		       set ? "set to" : "are", largest(&e->want), families(&e->want), culprit(u));
 		break;
 	case BT_WHY_UNSAFE:
 	case BT_WHY_UNKNOWN:
-		bt_say(said, BT_LOG_WARNING, e->link.name, "sizes %s 64 KiB: %s",
-		       back ? "go back to" : "stay at", culprit(u));
+		bt_say(said, BT_LOG_WARNING, who, "sizes are held at 64 KiB: %s", culprit(u));
 		break;
 	case BT_WHY_NOTHING_WANTED:
 		if (u->rule->ipv6 || u->rule->ipv4)
-			bt_say(said, BT_LOG_NOTICE, e->link.name,
+			bt_say(said, BT_LOG_NOTICE, who,
 			       "takes no packets above 64 KiB (tso_max_size %u)%s", now->tso_max,
 			       now->gso_ipv4 || u->rule->ipv6 ? ""
 							      : ", or the kernel none of IPv4");
 		break;
 	case BT_WHY_COMMAND:
-		bt_say(said, BT_LOG_INFO, e->link.name,
-		       "'bigtcp enable' or 'disable' has decided about its sizes: left to the administrator");
-		say_unsafe_anyway(u, e);
-		break;
 	case BT_WHY_BY_HAND:
-		bt_say(said, BT_LOG_NOTICE, e->link.name,
-		       "somebody has set other sizes by hand: left to the administrator until the next "
-		       "'bigtcp enable'");
-		say_unsafe_anyway(u, e);
+		bt_say(said, BT_LOG_NOTICE, who,
+		       "its sizes are the administrator's, set by hand or with 'bigtcp enable' or "
+		       "'disable': left as they are");
+		say_unsafe_anyway(u, e, who);
 		break;
 	case BT_WHY_FOREIGN:
-		bt_say(said, BT_LOG_NOTICE, e->link.name,
+		bt_say(said, BT_LOG_NOTICE, who,
 		       "had sizes of its own before bigtcp came (gso %u, gro %u): left as they are",
 		       now->gso, now->gro);
-		say_unsafe_anyway(u, e);
+		say_unsafe_anyway(u, e, who);
 		break;
 	}
 }

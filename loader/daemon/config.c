@@ -306,9 +306,10 @@ static void section(struct parser *p, char *s)
 		return;
 	}
 	if (!strncmp(s, "device", 6) && isblank((unsigned char)s[6])) {
-		s += 6 + strspn(s + 6, " \t");
-		if (strcspn(s, " \t") == strlen(s)) {
-			new_device(p, s);
+		const char *pattern = s + 6 + strspn(s + 6, " \t");
+
+		if (!strpbrk(pattern, " \t")) {
+			new_device(p, pattern);
 			return;
 		}
 	}

@@ -33,7 +33,7 @@ struct daemon {
 	const struct bt_daemon_opts *opts;
 	struct bt_config *cfg;
 	struct bt_loop *loop;
-	struct bt_events *events;
+	struct bt_nlevents *events;
 	struct bt_http *http;
 	struct bt_reconciler *rec;
 	struct bt_round round; /* the last */
@@ -215,14 +215,14 @@ static int events_open(struct daemon *d)
 
 	if (words && !bt_number(words, 1 << 30, &size))
 		return bt_err(-EINVAL, ENV_RCVBUF " is a number of bytes, not '%s'", words);
-	err = bt_events_new((unsigned int)size, &d->events);
+	err = bt_nlevents_new((unsigned int)size, &d->events);
 	return err;
 }
 
 static void on_events(void *arg)
 {
 	struct daemon *d = arg;
-	int seen = bt_events_read(d->events);
+	int seen = bt_nlevents_read(d->events);
 
 	if (seen == BT_EVENT_LOST) {
 		d->events_lost++;
@@ -232,8 +232,8 @@ static void on_events(void *arg)
 	if (seen < 0) {
 		/* Without events the timer still is there. */
 		bt_log(BT_LOG_ERR, "events of devices have ended: %s", strerror(-seen));
-		bt_loop_del(d->loop, bt_events_fd(d->events));
-		bt_events_free(&d->events);
+		bt_loop_del(d->loop, bt_nlevents_fd(d->events));
+		bt_nlevents_free(&d->events);
 	}
 	if (seen != BT_EVENT_NONE)
 		round_soon(d);
@@ -359,7 +359,7 @@ static int run(struct daemon *d)
 
 	err = events_open(d);
 	if (!err)
-		err = bt_loop_add(d->loop, bt_events_fd(d->events), on_events, d);
+		err = bt_loop_add(d->loop, bt_nlevents_fd(d->events), on_events, d);
 	if (!err)
 		err = http_open(d, d->cfg);
 	if (err)
@@ -391,7 +391,7 @@ static void tear_down(struct daemon *d)
 {
 	if (d->loop)
 		http_close(d);
-	bt_events_free(&d->events);
+	bt_nlevents_free(&d->events);
 	bt_reconciler_free(&d->rec);
 	bt_loop_free(&d->loop);
 	bt_config_free(&d->cfg);

@@ -15,7 +15,7 @@
 /* 1,000 containers that start together. */
 #define RCVBUF (4 << 20)
 
-struct bt_events {
+struct bt_nlevents {
 	struct mnl_socket *nl;
 	char buf[16384];
 };
@@ -42,9 +42,9 @@ static int subscribe(struct mnl_socket *nl)
 	return 0;
 }
 
-int bt_events_new(unsigned int rcvbuf, struct bt_events **out)
+int bt_nlevents_new(unsigned int rcvbuf, struct bt_nlevents **out)
 {
-	struct bt_events *e __cleanup(bt_events_free) = calloc(1, sizeof(*e));
+	struct bt_nlevents *e __cleanup(bt_nlevents_free) = calloc(1, sizeof(*e));
 	int err;
 
 	if (!e)
@@ -61,7 +61,7 @@ int bt_events_new(unsigned int rcvbuf, struct bt_events **out)
 	return 0;
 }
 
-void bt_events_free(struct bt_events **e)
+void bt_nlevents_free(struct bt_nlevents **e)
 {
 	if (!*e)
 		return;
@@ -71,12 +71,12 @@ void bt_events_free(struct bt_events **e)
 	*e = NULL;
 }
 
-int bt_events_fd(const struct bt_events *e)
+int bt_nlevents_fd(const struct bt_nlevents *e)
 {
 	return mnl_socket_get_fd(e->nl);
 }
 
-int bt_events_read(struct bt_events *e)
+int bt_nlevents_read(struct bt_nlevents *e)
 {
 	int seen = BT_EVENT_NONE;
 

@@ -6,7 +6,7 @@
 #ifndef DAEMON_EVENTS_H
 #define DAEMON_EVENTS_H
 
-struct bt_events;
+struct bt_nlevents;
 
 enum bt_event {
 	BT_EVENT_NONE,
@@ -15,12 +15,12 @@ enum bt_event {
 };
 
 /* @rcvbuf: bytes; 0: a large one. 0, or -errno with a sentence. */
-int bt_events_new(unsigned int rcvbuf, struct bt_events **out);
-void bt_events_free(struct bt_events **e);
+int bt_nlevents_new(unsigned int rcvbuf, struct bt_nlevents **out);
+void bt_nlevents_free(struct bt_nlevents **e);
 
 /* To wait at. */
-int bt_events_fd(const struct bt_events *e);
+int bt_nlevents_fd(const struct bt_nlevents *e);
 /* Takes all that has come, without waiting. -errno: the socket is of no use any more. */
-int bt_events_read(struct bt_events *e);
+int bt_nlevents_read(struct bt_nlevents *e);
 
 #endif

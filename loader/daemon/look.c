@@ -64,10 +64,11 @@ static __u64 judge(struct bt_reconciler *r, struct bt_end *e)
 {
 	struct bt_judged *v __free = NULL;
 	__u64 h = 0xcbf29ce484222325;
-	unsigned int n = 0;
+	unsigned int n = 0, n_new = 0;
 	int err;
 
-	err = bt_judge_dev(r->judge, e->link.name, &v, &n, NULL);
+	err = bt_judge_dev(r->judge, e->link.name, &v, &n, &n_new);
+	r->audited += n_new;
 	if (err) {
 		e->programs = BT_PROGRAMS_UNKNOWN;
 		bt_end_failed(r, e, BT_TOPIC_LOOK, "cannot look at its programs", err);

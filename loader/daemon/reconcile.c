@@ -3,6 +3,7 @@
 #include "daemon/reconcile_int.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/netns.h"
+#include "core/kbtf.h"
 #include "core/pins.h"
 
 /* Rounds until what failed at a device is tried again, unless something changes there. */
@@ -357,6 +359,12 @@ int bt_reconcile(struct bt_reconciler *r, struct bt_round *out)
 	r->round = NULL;
 	if (err)
 		return err;
+	/* An audit takes megabytes, once. */
+	if (r->audited) {
+		bt_kbtf_forget();
+		malloc_trim(0);
+	}
+	r->audited = 0;
 	r->fresh = false;
 	round.duration_ns = now_ns(CLOCK_MONOTONIC) - start;
 	round.when = (double)now_ns(CLOCK_REALTIME) / 1e9;

@@ -16,6 +16,7 @@ struct bt_reconciler {
 	int home; /* fd of our network namespace */
 	unsigned int nr; /* of the round */
 	struct bt_round *round; /* the one that is under way */
+	unsigned int audited; /* programs that were run in this round */
 	struct bt_own own; /* where programs can not be judged: those that are ours */
 	bool fresh; /* everything is tried again that failed before */
 	struct bt_said said_judge, said_bpffs, said_netns;
