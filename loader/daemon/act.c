@@ -16,7 +16,7 @@ void bt_end_failed(struct bt_reconciler *r, struct bt_end *e, enum bt_topic topi
 	if (err == -ENODEV) {
 		bt_log(BT_LOG_DEBUG, "%s: %s: %s", e->link.name, what, why);
 	} else {
-		bt_say(&e->dev->said[topic], BT_LOG_ERR, e->link.name, "%s: %s", what, why);
+		bt_log_once(&e->dev->said[topic], BT_LOG_ERR, e->link.name, "%s: %s", what, why);
 		r->round->failed++;
 	}
 	bt_err_clear();
@@ -99,9 +99,9 @@ static void say_unsafe_anyway(const struct bt_unit *u, const struct bt_end *e, c
 	if (u->programs == BT_PROGRAMS_SAFE || largest(&e->link.sizes) <= BT_SIZE_LEGACY)
 		said->hash = 0;
 	else
-		bt_say(said, BT_LOG_WARNING, who,
-		       "its sizes (up to %u) are the administrator's and stay, but %s",
-		       largest(&e->link.sizes), culprit(u));
+		bt_log_once(said, BT_LOG_WARNING, who,
+			    "its sizes (up to %u) are the administrator's and stay, but %s",
+			    largest(&e->link.sizes), culprit(u));
 }
 
 static void say(const struct bt_unit *u, const struct bt_end *e)
@@ -122,37 +122,42 @@ static void say(const struct bt_unit *u, const struct bt_end *e)
 	case BT_WHY_SAFE:
 	case BT_WHY_FORCED:
 		if (set)
-			bt_say(said, BT_LOG_NOTICE, who, "sizes set to %u (%s)%s",
-			       largest(&e->want), families(&e->want),
-			       e->todo.why == BT_WHY_FORCED ? "; its programs are not looked at"
-							    : "");
+			bt_log_once(said, BT_LOG_NOTICE, who, "sizes set to %u (%s)%s",
+				    largest(&e->want), families(&e->want),
+				    e->todo.why == BT_WHY_FORCED
+					    ? "; its programs are not looked at"
+					    : "");
 		break;
 	case BT_WHY_WARNED:
-		bt_say(said, BT_LOG_WARNING, who, "sizes %s %u (%s), as policy=warn says, but %s",
-		       set ? "set to" : "are", largest(&e->want), families(&e->want), culprit(u));
+		bt_log_once(said, BT_LOG_WARNING, who,
+			    "sizes %s %u (%s), as policy=warn says, but %s", set ? "set to" : "are",
+			    largest(&e->want), families(&e->want), culprit(u));
 		break;
 	case BT_WHY_UNSAFE:
 	case BT_WHY_UNKNOWN:
-		bt_say(said, BT_LOG_WARNING, who, "sizes are held at 64 KiB: %s", culprit(u));
+		bt_log_once(said, BT_LOG_WARNING, who, "sizes are held at 64 KiB: %s", culprit(u));
 		break;
 	case BT_WHY_NOTHING_WANTED:
 		if (u->rule->ipv6 || u->rule->ipv4)
-			bt_say(said, BT_LOG_NOTICE, who,
-			       "takes no packets above 64 KiB (tso_max_size %u)%s", now->tso_max,
-			       now->gso_ipv4 || u->rule->ipv6 ? ""
-							      : ", or the kernel none of IPv4");
+			bt_log_once(
+				said, BT_LOG_NOTICE, who,
+				"takes no packets above 64 KiB (tso_max_size %u)%s", now->tso_max,
+				now->gso_ipv4 || u->rule->ipv6 ? ""
+							       : ", or the kernel none of IPv4");
 		break;
 	case BT_WHY_COMMAND:
 	case BT_WHY_BY_HAND:
-		bt_say(said, BT_LOG_NOTICE, who,
-		       "its sizes are the administrator's, set by hand or with 'bigtcp enable' or "
-		       "'disable': left as they are");
+		bt_log_once(
+			said, BT_LOG_NOTICE, who,
+			"its sizes are the administrator's, set by hand or with 'bigtcp enable' or "
+			"'disable': left as they are");
 		say_unsafe_anyway(u, e, who);
 		break;
 	case BT_WHY_FOREIGN:
-		bt_say(said, BT_LOG_NOTICE, who,
-		       "had sizes of its own before bigtcp came (gso %u, gro %u): left as they are",
-		       now->gso, now->gro);
+		bt_log_once(
+			said, BT_LOG_NOTICE, who,
+			"had sizes of its own before bigtcp came (gso %u, gro %u): left as they are",
+			now->gso, now->gro);
 		say_unsafe_anyway(u, e, who);
 		break;
 	}

@@ -98,8 +98,8 @@ static void textfile(struct daemon *d)
 	bt_samples_collect(s);
 	bt_err_clear();
 	if (bt_samples_textfile(s, d->cfg->textfile))
-		bt_say(&d->said_file, BT_LOG_ERR, "metrics", "%s",
-		       bt_err_text() ? bt_err_text() : "cannot write the textfile");
+		bt_log_once(&d->said_file, BT_LOG_ERR, "metrics", "%s",
+			    bt_err_text() ? bt_err_text() : "cannot write the textfile");
 	else
 		d->said_file.hash = 0;
 	bt_err_clear();
@@ -176,8 +176,8 @@ static void round_now(struct daemon *d)
 	bt_loop_set(d->loop, d->tick, (long)d->cfg->interval * 1000);
 	if (err) {
 		d->failed_rounds++;
-		bt_say(&d->said_round, BT_LOG_ERR, "round", "%s",
-		       bt_err_text() ? bt_err_text() : strerror(-err));
+		bt_log_once(&d->said_round, BT_LOG_ERR, "round", "%s",
+			    bt_err_text() ? bt_err_text() : strerror(-err));
 		bt_err_clear();
 		return;
 	}

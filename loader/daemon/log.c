@@ -39,7 +39,7 @@ static __u64 hash(const char *s)
 	return h ? h : 1;
 }
 
-void bt_say(struct bt_said *said, enum bt_prio prio, const char *who, const char *fmt, ...)
+void bt_log_once(struct bt_said *said, enum bt_prio prio, const char *who, const char *fmt, ...)
 {
 	char text[2400];
 	va_list ap;

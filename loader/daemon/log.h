@@ -17,7 +17,7 @@ struct bt_said {
 };
 
 /* "WHO: SENTENCE", if the sentence is not the one that was said last. */
-void bt_say(struct bt_said *said, enum bt_prio prio, const char *who, const char *fmt, ...)
+void bt_log_once(struct bt_said *said, enum bt_prio prio, const char *who, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 #endif

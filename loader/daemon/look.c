@@ -51,10 +51,11 @@ static void look_in_front(struct bt_end *e, const struct bt_judged *v, unsigned 
 			k++;
 		if (k == n)
 			continue;
-		bt_say(&e->dev->said[BT_TOPIC_FRONT], BT_LOG_WARNING, e->link.name,
-		       "program %s (id %u) runs before bigtcp's own at %s: what it drops or "
-		       "redirects is not seen there; 'bigtcp observe %s --off', and it is put in front again",
-		       v[i].name, v[i].at.prog_id, v[i].at.hook, e->link.name);
+		bt_log_once(
+			&e->dev->said[BT_TOPIC_FRONT], BT_LOG_WARNING, e->link.name,
+			"program %s (id %u) runs before bigtcp's own at %s: what it drops or "
+			"redirects is not seen there; 'bigtcp observe %s --off', and it is put in front again",
+			v[i].name, v[i].at.prog_id, v[i].at.hook, e->link.name);
 		return;
 	}
 	e->dev->said[BT_TOPIC_FRONT].hash = 0;

@@ -136,9 +136,9 @@ static void no_way(struct bt_end *e, const struct bt_unit *u, int err)
 		     why) < 0)
 		e->culprit = NULL;
 	if (u->near->dev)
-		bt_say(&u->near->dev->said[BT_TOPIC_NETNS], BT_LOG_NOTICE, u->near->link.name,
-		       "its other end stays as it is: it is in network namespace %d, which %s",
-		       e->nsid, why);
+		bt_log_once(&u->near->dev->said[BT_TOPIC_NETNS], BT_LOG_NOTICE, u->near->link.name,
+			    "its other end stays as it is: it is in network namespace %d, which %s",
+			    e->nsid, why);
 }
 
 /* Calls fn for each end in other namespaces, there. */
@@ -295,18 +295,18 @@ static void check_means(struct work *w)
 	int err;
 
 	if (!r->judge && bt_judge_new(&r->judge)) {
-		bt_say(&r->said_judge, BT_LOG_WARNING, "programs",
-		       "%s: a device with any but bigtcp's own counts as unknown",
-		       bt_err_text() ? bt_err_text() : "cannot be judged");
+		bt_log_once(&r->said_judge, BT_LOG_WARNING, "programs",
+			    "%s: a device with any but bigtcp's own counts as unknown",
+			    bt_err_text() ? bt_err_text() : "cannot be judged");
 		bt_err_clear();
 	}
 	err = bt_bpffs_check();
 	w->can_change = !err;
 	if (err)
-		bt_say(&r->said_bpffs, BT_LOG_ERR, "bpffs", "%s; until then nothing is changed",
-		       bt_err_text());
+		bt_log_once(&r->said_bpffs, BT_LOG_ERR, "bpffs",
+			    "%s; until then nothing is changed", bt_err_text());
 	else if (r->said_bpffs.hash)
-		bt_say(&r->said_bpffs, BT_LOG_NOTICE, "bpffs", "is there now");
+		bt_log_once(&r->said_bpffs, BT_LOG_NOTICE, "bpffs", "is there now");
 	bt_err_clear();
 	bt_own_free(&r->own);
 	if (!r->judge)
