@@ -45,7 +45,7 @@ table_in_pages()
 
 	for cmd in $(jq -r '.commands[].name' "$tmp/help"); do
 		page=$(page_of "$cmd")
-		[ "$page" != .scd ] || { echo "no page for '$cmd'" && continue; }
+		[ -n "$page" ] || { echo "no page for '$cmd'" && continue; }
 		# A paragraph for each option: names, argument, help.
 		jq -r --arg c "$cmd" '.commands[] | select(.name == $c) | .args, (.options[]
 			| (if .letter then "-\(.letter), " else "" end) + "--\(.name)"
@@ -70,6 +70,7 @@ commands_listed()
 
 	while IFS=$'\001' read -r name args help; do
 		page=$(page_of "$name")
+		[ -n "$page" ] || continue
 		has bigtcp.8 "$name ${args:+$args }$help. See ${page%.*}(${page##*.})."
 	done < <(jq -r '.commands[] | "\(.name)\u0001\(.args)\u0001\(.help[:1] | ascii_upcase)\(.help[1:])"' "$tmp/help")
 }
