@@ -15,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/sizes.h"
 #include "core/hooks.h"
+#include "core/observe.h"
 #include "core/sizes.h"
 
 #define WATCH_SECONDS 2
@@ -31,7 +32,8 @@ const char status_notes[] =
 	"Sizes are gso/gro, or one number where they are the same. untouched: bigtcp has set nothing. ours: as "
 	"enable (command) or bigtcpd (daemon) set them. changed: somebody else has set other values since. "
 	"hands-off: switched off, or set by hand, and bigtcpd keeps off. PROGS counts the BPF programs attached "
-	"to the device; 'bigtcp audit' tells which of them misread jumbo packets.";
+	"to the device; 'bigtcp audit' tells which of them misread jumbo packets. JUMBO is how many such packets "
+	"came in and went out (in/out), where 'bigtcp observe' counts them.";
 
 /* All that a round of it shows. */
 struct view {
@@ -39,9 +41,12 @@ struct view {
 	unsigned int n;
 	struct bt_kept_dev *kept;
 	unsigned int n_kept;
+	bool have_kept; /* looking there was allowed */
 	struct bt_attached *progs;
 	unsigned int n_progs;
 	bool have_progs; /* listing them was allowed */
+	struct bt_observe *seen;
+	unsigned int n_seen;
 };
 
 static void view_free(struct view *v)
@@ -49,6 +54,7 @@ static void view_free(struct view *v)
 	free(v->links);
 	free(v->kept);
 	free(v->progs);
+	free(v->seen);
 }
 
 static int get_links(struct view *v, char **devs, unsigned int n)
@@ -73,6 +79,7 @@ static int get_view(struct view *v, char **devs, unsigned int n)
 	/* Without a BPF file system nothing is remembered, and sizes can be read all the same. */
 	if (fd < 0 && fd != -ENOENT && fd != -ENODEV && fd != -EACCES)
 		return fd;
+	v->have_kept = fd != -EACCES;
 	if (fd < 0)
 		bt_err_clear();
 	err = get_links(v, devs, n);
@@ -81,8 +88,10 @@ static int get_view(struct view *v, char **devs, unsigned int n)
 	if (err)
 		return err;
 	v->have_progs = !bt_hooks_list(n == 1 ? devs[0] : NULL, &v->progs, &v->n_progs);
-	if (!v->have_progs)
-		bt_err_clear();
+	/* What is not allowed, or has gone meanwhile, is not shown. */
+	if (fd >= 0 && bt_observe_list(n == 1 ? devs[0] : NULL, &v->seen, &v->n_seen))
+		v->n_seen = 0;
+	bt_err_clear();
 	return 0;
 }
 
@@ -164,6 +173,62 @@ static void json_peer(const struct bt_link *link, const struct bt_link *peer)
 	bt_obj_close();
 }
 
+static __u64 jumbo_of(const struct observe_stats *s)
+{
+	return s->jumbo_hbh + s->jumbo_len0 + s->jumbo_ipv4;
+}
+
+static const struct bt_observe *seen_at(const struct view *v, int ifindex, enum bt_hook_id hook)
+{
+	for (unsigned int i = 0; i < v->n_seen; i++) {
+		if (v->seen[i].ifindex == ifindex && v->seen[i].hook == hook && v->seen[i].read)
+			return &v->seen[i];
+	}
+	return NULL;
+}
+
+static void json_seen(const char *key, const struct bt_observe *o)
+{
+	if (!o) {
+		bt_print_null(key);
+		return;
+	}
+	bt_obj_open(key);
+	bt_print_bool("first", NULL, o->first);
+	bt_print_uint("packets", NULL, o->stats.packets);
+	bt_print_uint("jumbo", NULL, jumbo_of(&o->stats));
+	bt_print_uint("malformed", NULL, o->stats.malformed);
+	bt_print_uint("max_len", NULL, o->stats.max_len);
+	bt_obj_close();
+}
+
+/* "9999", "10k", "3M" */
+static const char *count_text(__u64 n, char buf[16])
+{
+	static const char units[] = " kMGTPE";
+	unsigned int i = 0;
+
+	for (; n >= 10000 && units[i + 1]; i++)
+		n /= 1000;
+	snprintf(buf, 16, i ? "%llu%c" : "%llu", (unsigned long long)n, units[i]);
+	return buf;
+}
+
+static void row_seen(struct bt_table *t, const struct view *v, int ifindex)
+{
+	const struct bt_observe *in = seen_at(v, ifindex, BT_HOOK_INGRESS);
+	const struct bt_observe *out = seen_at(v, ifindex, BT_HOOK_EGRESS);
+	char a[16] = "-", b[16] = "-";
+
+	if (!in && !out)
+		return;
+	if (in)
+		count_text(jumbo_of(&in->stats), a);
+	if (out)
+		count_text(jumbo_of(&out->stats), b);
+	bt_cellf(t, "jumbo", "%s/%s", a, b);
+}
+
 static void json_kept(const struct bt_kept *kept)
 {
 	if (!kept) {
@@ -190,7 +255,8 @@ static void json_dev(const struct view *v, const struct bt_link *link)
 	bt_print_str("kind", NULL, link->kind[0] ? link->kind : NULL);
 	print_sizes("sizes", &link->sizes);
 	bt_print_uint("tso_max", NULL, link->sizes.tso_max);
-	bt_print_str("state", NULL, bt_sizes_state_name(bt_sizes_compare(link, kept)));
+	bt_print_str("state", NULL,
+		     v->have_kept ? bt_sizes_state_name(bt_sizes_compare(link, kept)) : NULL);
 	json_kept(kept);
 	if (get_peer(v, link, &peer))
 		json_peer(link, &peer);
@@ -200,6 +266,8 @@ static void json_dev(const struct view *v, const struct bt_link *link)
 		bt_print_uint("programs", NULL, progs_of(v, link->ifindex));
 	else
 		bt_print_null("programs");
+	json_seen("ingress", seen_at(v, link->ifindex, BT_HOOK_INGRESS));
+	json_seen("egress", seen_at(v, link->ifindex, BT_HOOK_EGRESS));
 	bt_obj_close();
 }
 
@@ -235,13 +303,14 @@ static void row_dev(struct bt_table *t, const struct view *v, const struct bt_li
 	if (state == BT_SIZES_OURS)
 		bt_cellf(t, "state", "%s (%s)", bt_sizes_state_name(state),
 			 bt_setter_name(kept->setter));
-	else
+	else if (v->have_kept)
 		bt_cell_str(t, "state", bt_sizes_state_name(state));
 	if (kept)
 		cell_age(t, kept->since);
 	row_peer(t, v, link);
 	if (v->have_progs)
 		bt_cell_uint(t, "programs", progs_of(v, link->ifindex));
+	row_seen(t, v, link->ifindex);
 }
 
 static int show(char **devs, unsigned int n)
@@ -252,6 +321,8 @@ static int show(char **devs, unsigned int n)
 
 	if (err)
 		return BT_EXIT_REFUSED;
+	if (!v.have_kept)
+		bt_note("what bigtcp has set can be seen by root only");
 	bt_obj_open(NULL);
 	bt_arr_open("devices");
 	t = bt_table_new(columns, sizeof(columns) / sizeof(columns[0]));
