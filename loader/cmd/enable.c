@@ -206,6 +206,8 @@ static int enable(const struct args *a, struct bt_enable_dev *devs, struct bt_si
 	if (bt_enable_plan(a->devs, a->n, &a->o, devs, &worst))
 		return BT_EXIT_REFUSED;
 	refused = worst == BT_LEVEL_REFUSE && !a->o.force;
+	/* What is open when it fails is closed with the error in it. */
+	bt_obj_open(NULL);
 	if (!refused && set(a, devs, changes)) {
 		print_checks(devs, a->n);
 		return BT_EXIT_REFUSED;
@@ -218,6 +220,7 @@ static int enable(const struct args *a, struct bt_enable_dev *devs, struct bt_si
 			"refused, see the rows above: with --force it is done anyway. Nothing was "
 			"changed");
 	print_changes(changes, a->devs, a->n);
+	bt_obj_close();
 	return BT_EXIT_OK;
 }
 
@@ -234,9 +237,7 @@ int cmd_enable(int argc, char **argv)
 	changes = calloc(a.n, sizeof(*changes));
 	if (!devs || !changes)
 		return bt_err(BT_EXIT_REFUSED, "out of memory");
-	bt_obj_open(NULL);
 	ret = enable(&a, devs, changes);
-	bt_obj_close();
 	bt_enable_free(devs, a.n);
 	return ret;
 }

@@ -242,12 +242,17 @@ static int undo(const struct bt_sizes_io *io, const struct step *s)
 {
 	static const struct bt_sizes none;
 	struct bt_sizes was = s->was.sizes;
+	struct bt_link now;
 	bool gone;
 	int err, err2;
 
 	was.tso_max = 0;
-	/* What is there now is not known: all of them. */
-	err = set_sizes(io, s->ifindex, &none, &was);
+	err = io->link(io->arg, s->ifindex, &now);
+	if (!err && bt_sizes_equal(&now.sizes, &was))
+		return io->put(io->arg, s->ifindex, s->had ? &s->old : NULL);
+	/* All of them, whatever is there. */
+	if (err != -ENODEV)
+		err = set_sizes(io, s->ifindex, &none, &was);
 	gone = err == -ENODEV;
 	err2 = io->put(io->arg, s->ifindex, s->had && !gone ? &s->old : NULL);
 	err = gone ? 0 : err;
