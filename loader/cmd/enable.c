@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "base/print.h"
+#include "cmd/checks.h"
 #include "cmd/cmd.h"
 #include "cmd/sizes.h"
 #include "core/enable.h"
@@ -112,37 +113,52 @@ static int parse(int argc, char **argv, struct args *a)
 
 /* --- what is printed ------------------------------------------------------------------------ */
 
-static void print_checks(const struct bt_enable_dev *devs, unsigned int n)
+static bool listed(const struct bt_check *list, unsigned int n, const struct bt_check *c)
 {
-	static const struct bt_column cols[] = {
-		{ "dev", "DEV" },    { "ifindex", NULL }, { "level", "LEVEL", true },
-		{ "code", "CHECK" }, { "text", "FOUND" }, { "found", NULL },
-		{ "why", NULL },     { "advice", NULL },
-	};
-	struct bt_table *t;
-
-	bt_arr_open("checks");
-	t = bt_table_new(cols, sizeof(cols) / sizeof(cols[0]));
 	for (unsigned int i = 0; i < n; i++) {
-		for (unsigned int k = 0; k < devs[i].n_checks; k++) {
-			const struct bt_check *c = &devs[i].checks[k];
+		if (list[i].ifindex == c->ifindex && !strcmp(list[i].code, c->code) &&
+		    !strcmp(list[i].found, c->found))
+			return true;
+	}
+	return false;
+}
 
-			if (c->level == BT_LEVEL_OK)
-				continue;
-			bt_row(t);
-			bt_cell_str(t, "dev", c->dev[0] ? c->dev : NULL);
-			bt_cell_uint(t, "ifindex", (uint64_t)c->ifindex);
-			bt_cell_str(t, "level", bt_level_name(c->level));
-			bt_cell_str(t, "code", c->code);
-			bt_cellf(t, "text", "%s%s%s%s%s", c->found, c->why[0] ? ": " : "", c->why,
-				 c->advice[0] ? "; " : "", c->advice);
-			bt_cell_str(t, "found", c->found);
-			bt_cell_str(t, "why", c->why);
-			bt_cell_str(t, "advice", c->advice);
+/* They are many, and say nothing against it. Returns how many. */
+static unsigned int leave_out_notes(struct bt_check *list, unsigned int *n)
+{
+	unsigned int k = 0, notes;
+
+	for (unsigned int i = 0; i < *n; i++) {
+		if (list[i].level != BT_LEVEL_NOTE)
+			list[k++] = list[i];
+	}
+	notes = *n - k;
+	*n = k;
+	return notes;
+}
+
+/* What there is to know; what is of the kernel, or of a device below several, once. */
+static void print_rows(const struct bt_enable_dev *devs, unsigned int n)
+{
+	struct bt_check *list __free = NULL;
+	unsigned int all = 0, k = 0, notes = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		all += devs[i].n_checks;
+	list = calloc(all + 1, sizeof(*list));
+	for (unsigned int i = 0; list && i < n; i++) {
+		for (unsigned int j = 0; j < devs[i].n_checks; j++) {
+			const struct bt_check *c = &devs[i].checks[j];
+
+			if (c->level != BT_LEVEL_OK && !listed(list, k, c))
+				list[k++] = *c;
 		}
 	}
-	bt_table_end(t);
-	bt_arr_close();
+	if (!bt_print_json())
+		notes = leave_out_notes(list, &k);
+	print_checks("checks", list, k);
+	if (notes)
+		bt_text("%u note%s more: see 'bigtcp preflight'\n", notes, notes == 1 ? "" : "s");
 }
 
 static void print_change(const char *name, const struct bt_sizes_change *c)
@@ -209,10 +225,10 @@ static int enable(const struct args *a, struct bt_enable_dev *devs, struct bt_si
 	/* What is open when it fails is closed with the error in it. */
 	bt_obj_open(NULL);
 	if (!refused && set(a, devs, changes)) {
-		print_checks(devs, a->n);
+		print_rows(devs, a->n);
 		return BT_EXIT_REFUSED;
 	}
-	print_checks(devs, a->n);
+	print_rows(devs, a->n);
 	bt_print_bool("refused", NULL, refused);
 	if (refused)
 		return bt_err(

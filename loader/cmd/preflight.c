@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "base/print.h"
+#include "cmd/checks.h"
 #include "cmd/cmd.h"
 #include "core/enable.h"
 #include "core/preflight.h"
@@ -78,9 +79,9 @@ static void phrases(const struct bt_check *c, char *buf, size_t len)
 		 c->advice[0] ? "; " : "", c->advice);
 }
 
-static void print_json(const struct bt_check *list, unsigned int n)
+static void print_json(const char *key, const struct bt_check *list, unsigned int n)
 {
-	bt_arr_open(NULL);
+	bt_arr_open(key);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct bt_check *c = &list[i];
 
@@ -102,7 +103,7 @@ static void print_table(const struct bt_check *list, unsigned int n)
 {
 	static const struct bt_column cols[] = {
 		{ "code", "CHECK" },
-		{ "level", "LEVEL" },
+		{ "level", "LEVEL", true },
 		{ "dev", "DEV" },
 		{ "found", "FOUND: WHY; WHAT TO DO" },
 	};
@@ -118,6 +119,14 @@ static void print_table(const struct bt_check *list, unsigned int n)
 		bt_cell_str(t, "found", text);
 	}
 	bt_table_end(t);
+}
+
+void print_checks(const char *key, const struct bt_check *list, unsigned int n)
+{
+	if (bt_print_json())
+		print_json(key, list, n);
+	else
+		print_table(list, n);
 }
 
 int cmd_preflight(int argc, char **argv)
@@ -142,10 +151,7 @@ int cmd_preflight(int argc, char **argv)
 	want.root = a.root;
 	if (bt_preflight(a.dev, &want, &list, &n))
 		return BT_EXIT_REFUSED;
-	if (bt_print_json())
-		print_json(list, n);
-	else
-		print_table(list, n);
+	print_checks(NULL, list, n);
 	for (unsigned int i = 0; i < n; i++)
 		worst = list[i].level > worst ? list[i].level : worst;
 	return worst == BT_LEVEL_REFUSE ? BT_EXIT_UNSAFE : BT_EXIT_OK;

@@ -39,30 +39,6 @@ static int which_size(const struct bt_link *link, const struct bt_enable_opts *o
 	return 0;
 }
 
-/* Until preflight is there. */
-__attribute__((weak)) __u32 bt_size_max(const struct bt_link *link)
-{
-	__u32 max = link->sizes.tso_max < BT_SIZE_LIMIT ? link->sizes.tso_max : BT_SIZE_LIMIT;
-
-	return max > BT_SIZE_LEGACY ? max : 0;
-}
-
-__attribute__((weak)) const char *bt_level_name(enum bt_level level)
-{
-	static const char *const names[] = { "ok", "note", "warning", "refuse" };
-
-	return names[level];
-}
-
-__attribute__((weak)) int bt_preflight(const char *dev, const struct bt_preflight *want,
-				       struct bt_check **checks, unsigned int *n)
-{
-	(void)dev, (void)want;
-	*checks = NULL;
-	*n = 0;
-	return 0;
-}
-
 int bt_enable_want(const struct bt_link *link, const struct bt_kept *kept,
 		   const struct bt_enable_opts *o, struct bt_sizes *want)
 {
@@ -103,6 +79,32 @@ static int decide(const char *name, const struct bt_enable_opts *o, struct bt_en
 	return bt_enable_want(&dev->link, err ? NULL : &kept, o, &dev->want);
 }
 
+/* A row says that a neighbour has smaller sizes: is that over once this call is done? */
+static bool settled(const struct bt_check *c, const struct bt_enable_dev *dev,
+		    const struct bt_enable_dev *devs, unsigned int n)
+{
+	if (strcmp(c->code, "stack") || c->level == BT_LEVEL_REFUSE)
+		return false;
+	for (unsigned int i = 0; i < n; i++) {
+		if (devs[i].link.ifindex == c->ifindex && &devs[i] != dev)
+			return devs[i].want.gso >= dev->want.gso &&
+			       devs[i].want.gso_ipv4 >= dev->want.gso_ipv4;
+	}
+	return false;
+}
+
+static void drop_settled(struct bt_enable_dev *dev, const struct bt_enable_dev *devs,
+			 unsigned int n)
+{
+	unsigned int k = 0;
+
+	for (unsigned int i = 0; i < dev->n_checks; i++) {
+		if (!settled(&dev->checks[i], dev, devs, n))
+			dev->checks[k++] = dev->checks[i];
+	}
+	dev->n_checks = k;
+}
+
 static int ask(struct bt_enable_dev *dev, const struct bt_live *live, struct bt_judge *judge,
 	       enum bt_level *worst)
 {
@@ -133,6 +135,8 @@ static int ask_all(struct bt_enable_dev *devs, unsigned int n, enum bt_level *wo
 	for (unsigned int i = 0; i < n && !err; i++) {
 		bt_progress("preflight", i, n, devs[i].link.name);
 		err = ask(&devs[i], &live, judge, worst);
+		if (!err)
+			drop_settled(&devs[i], devs, n);
 	}
 	return err;
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # enable, disable, status: sizes of devices of every kind that the kernel has, set and put back; nothing changed
-# whatever fails. Prints TAP. Root. BT_ENABLE_SHORT: preflight as seldom as can be, for emulated machines.
+# whatever fails. Prints TAP. Root. BT_ENABLE_SHORT: fewer rounds, for emulated machines.
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/net/lib.sh
 . selftests/net/lib.sh
@@ -10,6 +10,8 @@ net_private "$0" "$@"
 . selftests/net/lib_tap.sh
 
 PIN=/sys/fs/bpf/bigtcp/v1
+ROUNDS=8
+[ -z "${BT_ENABLE_SHORT:-}" ] || ROUNDS=3
 cp "$BT_IPV4SIZE" "$tmp/ipv4size" || net_die "run make tests first"
 
 # Preflight takes seconds and is not what most tests are about: without the right to it, and by force, it is left out.
@@ -105,7 +107,7 @@ has_ipv4()
 # at_lock PID: it has the file of the lock open and sleeps, which it does nowhere in between
 at_lock()
 {
-	readlink /proc/$1/fd/* 2>/dev/null | grep -q "^$PIN/links\$" && grep -q "^State:.S" /proc/$1/status
+	readlink /proc/"$1"/fd/* 2>/dev/null | grep -q "^$PIN/links\$" && grep -q "^State:.S" "/proc/$1/status"
 }
 
 # --- devices of every kind --------------------------------------------------------------------------------------
@@ -198,6 +200,22 @@ plain()
 }
 t plain "enable with preflight, disable"
 
+# A program that drops jumbo packets: status 3, and the row is there also when it is forced.
+unsafe()
+{
+	three && ip link set dev a up && ip link set dev b up && tc qdisc add dev a clsact &&
+		tc filter add dev a ingress bpf direct-action object-file "$CORPUS/fw_naive.bpf.o" section tc || return 1
+	refused 3 "^unsafe-program  *refuse  *a  *fw_naive" "$BIGTCP" enable a b || return 1
+	grep -q "Error: refused, see the rows above: with --force it is done anyway. Nothing was changed" "$tmp/said" || return 1
+	# That the other end is small is no news where it is set, too.
+	! grep -q '^stack' "$tmp/said" || return 1
+	"$BIGTCP" enable --force -j a >"$tmp/json" || return 1
+	is "$(jq -c '[.refused, (.checks[] | select(.level != "note") | .code, .dev)]' "$tmp/json")" \
+		'[false,"stack","b","unsafe-program","a"]' || return 1
+	is "$(state a)" ours
+}
+t unsafe "enable is refused where a program drops jumbo packets, unless by force"
+
 dry()
 {
 	three || return 1
@@ -257,7 +275,7 @@ races()
 		ip link add name c type veth peer name d
 	done 2>/dev/null &
 	pid=$!
-	for i in 1 2 3 4 5 6 7 8; do
+	for i in $(seq "$ROUNDS"); do
 		on a c b >"$tmp/said" 2>&1
 		out=$?
 		if [ $out = 0 ]; then
