@@ -244,7 +244,8 @@ static int kept_put(struct ctx *c, int ifindex, const struct bt_kept *kept)
 	}
 	if (!err)
 		return 0;
-	return bt_err(err, "cannot remember its sizes in " BT_PIN_SIZES ": %s", strerror(-err));
+	return bt_err(err, "cannot remember its sizes in " BT_PIN_SIZES ": %s",
+		      err == -E2BIG ? "it is full of devices of this namespace" : strerror(-err));
 }
 
 static int by_ifindex(const void *a, const void *b)

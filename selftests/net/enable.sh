@@ -552,6 +552,35 @@ strange()
 }
 t strange "a map that is not ours"
 
+# A map with room for 8 devices. Those that were set longest ago, in other namespaces, make room: of namespaces that are
+# gone, most likely. Those of this one stay.
+full()
+{
+	local i rc=0 list
+
+	for i in 1 2 3 4; do
+		ip link add name "f$i" type veth peer name "g$i" || return 1
+		list+=" f$i g$i"
+	done
+	three && ip netns add elsewhere && in_ns elsewhere ip link add name h1 type veth peer name h2 || return 1
+	# shellcheck disable=SC2016,SC2086 # for the shell there; words
+	anew sh -c 'b=$1 elsewhere=$2 list=$3
+		mkdir -p /sys/fs/bpf/bigtcp/v1 && bpftool map create /sys/fs/bpf/bigtcp/v1/sizes type hash \
+			key 16 value 64 entries 8 flags 1 name sizes || exit 1
+		nsenter --net=$elsewhere $b disable h1 h2 && $b disable a && sleep 1.1 && $b disable b c d f1 f2 &&
+			$b status -j a | grep "hands-off" && nsenter --net=$elsewhere $b status -j | grep -c hands-off || exit 1
+		$b disable f1 f2 f3 && $b status -j f3 | grep hands-off && $b status -j a | grep hands-off || exit 1
+		$b disable $list; [ $? = 2 ]' sh "$BIGTCP" /run/netns/elsewhere "$list" >"$tmp/said" 2>&1 || rc=1
+	cat "$tmp/said"
+	grep -q 'it is full of devices of this namespace. Nothing was changed' "$tmp/said" || rc=1
+	ip netns del elsewhere
+	for i in 1 2 3 4; do
+		ip link del dev "f$i"
+	done
+	return $rc
+}
+t full "a map that is full"
+
 # --- what is shown ---------------------------------------------------------------------------------------------------
 
 shown()
