@@ -19,7 +19,9 @@
 struct tally {
 	unsigned int seen, bad;
 	unsigned int
-		unknown; /* socket filters and the like, of which not even the place is known */
+		unplaced; /* unknown, and where they are cannot be told: socket filters and the like */
+	unsigned int cgroups; /* unknown, of cgroups */
+	char name[64]; /* the last of these */
 };
 
 /*
@@ -178,15 +180,18 @@ static bool cgroup_ours(const char *cgroup)
 	return false;
 }
 
+static bool is_action(const struct bt_judged *p)
+{
+	return !strcmp(p->at.hook, "act_bpf");
+}
+
 /*
- * A program that does not tell where it is (a socket filter), or that is one of a cgroup and only unknown (systemd
- * puts some at many services) is no reason to refuse: it sees packets of some sockets only.
+ * Of a program that is known to be unsafe. One that does not tell where it is, such as a socket filter, is no
+ * reason to refuse: it may be anywhere, and sees packets of some sockets only.
  */
 static enum bt_level host_level(const struct bt_judged *p)
 {
-	if (!p->at.cgroup[0] && strcmp(p->at.hook, "act_bpf") != 0)
-		return p->verdict == BT_VERDICT_UNKNOWN ? BT_LEVEL_NOTE : BT_LEVEL_WARNING;
-	return p->verdict == BT_VERDICT_UNKNOWN ? BT_LEVEL_WARNING : BT_LEVEL_REFUSE;
+	return p->at.cgroup[0] || is_action(p) ? BT_LEVEL_REFUSE : BT_LEVEL_WARNING;
 }
 
 static void of_host(struct bt_pf *pf, struct tally *t)
@@ -199,15 +204,43 @@ static void of_host(struct bt_pf *pf, struct tally *t)
 	for (unsigned int i = 0; i < n; i++) {
 		if (list[i].at.cgroup[0] && !cgroup_ours(list[i].at.cgroup))
 			continue;
-		t->seen++;
+		t->seen += host_level(&list[i]) == BT_LEVEL_REFUSE;
 		if (!bt_verdict_unsafe(list[i].verdict))
 			continue;
-		if (host_level(&list[i]) == BT_LEVEL_NOTE) {
-			t->unknown++;
-			continue;
+		if (list[i].verdict != BT_VERDICT_UNKNOWN || is_action(&list[i])) {
+			t->bad += host_level(&list[i]) == BT_LEVEL_REFUSE;
+			program_row(pf, host_level(&list[i]), NULL, &list[i]);
+		} else if (list[i].at.cgroup[0]) {
+			t->cgroups++;
+			memcpy(t->name, list[i].name, sizeof(t->name));
+		} else {
+			t->unplaced++;
 		}
-		t->bad++;
-		program_row(pf, host_level(&list[i]), NULL, &list[i]);
+	}
+}
+
+/* Those of no device, in a row a kind: systemd alone has two at many a service. */
+static void say_unknown(struct bt_pf *pf, const struct tally *t)
+{
+	struct bt_check *c;
+
+	if (t->cgroups) {
+		c = bt_pf_row(pf, BT_LEVEL_WARNING, NULL);
+		bt_say(&c->found, "%u programs of cgroups are unknown, %s among them", t->cgroups,
+		       t->name[0] ? t->name : "one without a name");
+		bt_say(&c->why,
+		       "processes of this namespace are in those cgroups, and what the programs do with "
+		       "their jumbo packets could not be shown");
+		bt_say(&c->advice, "see bigtcp audit");
+	}
+	if (t->unplaced) {
+		c = bt_pf_row(pf, BT_LEVEL_NOTE, NULL);
+		bt_say(&c->found, "%u loaded programs, such as socket filters, are unknown",
+		       t->unplaced);
+		bt_say(&c->why,
+		       "they may see packets of some sockets; where they are attached cannot be "
+		       "told");
+		bt_say(&c->advice, "see bigtcp audit");
 	}
 }
 
@@ -226,16 +259,8 @@ void bt_pf_programs(struct bt_pf *pf)
 			of_device(pf, &pf->stack[i].link, &pf->stack[i], &t);
 	}
 	of_host(pf, &t);
-	if (t.unknown) {
-		c = bt_pf_row(pf, BT_LEVEL_NOTE, NULL);
-		bt_say(&c->found, "%u loaded programs, such as socket filters, are unknown",
-		       t.unknown);
-		bt_say(&c->why,
-		       "they may see packets of some sockets; where they are attached cannot be "
-		       "told");
-		bt_say(&c->advice, "see bigtcp audit");
-	}
-	if (t.bad)
+	say_unknown(pf, &t);
+	if (t.bad || t.cgroups)
 		return;
 	c = bt_pf_row(pf, BT_LEVEL_OK, &pf->dev);
 	if (t.seen)

@@ -33,7 +33,7 @@ static const struct {
 			    "longer packets are cut to pieces of the MTU there, in software",
 			    "raise it to %llu or more" },
 	[BT_QDISC_DROPS] = { BT_LEVEL_REFUSE,
-			     "longer packets are dropped there, each time they are sent again",
+			     "longer packets do not fit in there and are dropped, each time they are sent again",
 			     "raise it to %llu or more" },
 	[BT_QDISC_OVERDRAWS] = { BT_LEVEL_NOTE,
 				 "a longer packet goes out in one piece, and what follows waits the "
