@@ -164,7 +164,7 @@ $(OUT)/fuzz/%: selftests/fuzz/%.c $(ENGINE_SRC)
 	$(Q)clang-14 -std=gnu11 -D_GNU_SOURCE -Iinclude -Iloader -O1 -g -fsanitize=fuzzer,address,undefined \
 		-fno-sanitize-recover=all $^ -o $@
 
-tests: all corpus bpf-clangs $(TOOLS) $(OUT)/objects/audit_hooks.bpf.o $(OUT)/tests/unit $(OUT)/tests/prog ## build everything the tests use
+tests: all corpus bpf-clangs $(TOOLS) $(patsubst %,$(OUT)/objects/%.bpf.o,audit_hooks observe_build observe_layout) $(OUT)/tests/unit $(OUT)/tests/prog ## build everything the tests use
 
 check: ## all tests but those that take a kernel build (root)
 	$(Q)sh selftests/check.sh style unit fuzz pkg prog net vm

@@ -358,7 +358,7 @@ struct listing {
 	struct observe_stats *cpu; /* one for each CPU */
 	struct {
 		__u32 prog_id; /* 0: none yet */
-		int stats; /* -1: not to be understood */
+		int stats; /* -ENOENT: not to be understood */
 	} map[2]; /* of the program seen last at a hook */
 };
 
@@ -373,7 +373,7 @@ static int stats_of(struct listing *l, const struct bt_attached *at)
 	if (fd == -EPERM)
 		return bt_err(fd, "cannot look at program %u: it takes CAP_SYS_ADMIN", at->prog_id);
 	l->map[hook].prog_id = at->prog_id;
-	put_fd(&l->map[hook].stats, fd >= 0 && same_layout(fd) ? TAKE_FD(fd) : -1);
+	put_fd(&l->map[hook].stats, fd >= 0 && same_layout(fd) ? TAKE_FD(fd) : -ENOENT);
 	return l->map[hook].stats;
 }
 
