@@ -122,14 +122,15 @@ counted()
 		same "bytes, by the guard" "$bytes" \
 			"$(at rcv guard r0 --show -j | jq '.guards[0].classes[] | select(.class == "own-hbh").bytes')" &&
 		same "jumbo the other way" "$(seen rcv r0 egress jumbo)" 0 || return
-	echo "# $jumbo jumbo packets of $((bytes / jumbo)) bytes"
 	at rcv guard r0 --off >/dev/null
+	[ "$jumbo" -gt 0 ] || { echo "no jumbo packet"; return 1; }
+	echo "# $jumbo jumbo packets of $((bytes / jumbo)) bytes"
 	# Less their headers they are part of what TCP sent: most of it, and nothing more.
-	[ "$jumbo" -gt 0 ] && [ $((bytes - jumbo * HEADERS)) -le $((sent + again)) ] &&
-		[ $((bytes - jumbo * HEADERS)) -ge $((sent / 2)) ] || {
-		echo "$((bytes - jumbo * HEADERS)) of $sent + $again bytes"
+	bytes=$((bytes - jumbo * HEADERS))
+	if [ $bytes -gt $((sent + again)) ] || [ $bytes -lt $((sent / 2)) ]; then
+		echo "$bytes of $sent + $again bytes"
 		return 1
-	}
+	fi
 	same "largest at both ends" "$(seen rcv r0 ingress max_len)" "$(seen snd s0 egress max_len)"
 }
 
@@ -147,10 +148,10 @@ other_way()
 
 ipv4()
 {
-	in_ns snd "$tmp/ipv4size" s0 185000 2>"$tmp/err" && in_ns rcv "$tmp/ipv4size" r0 185000 || {
+	if ! in_ns snd "$tmp/ipv4size" s0 185000 2>"$tmp/err" || ! in_ns rcv "$tmp/ipv4size" r0 185000; then
 		tail -n 1 "$tmp/err"
 		return 77
-	}
+	fi
 	send snd rcv $SERVER4 || return
 	[ "$(seen rcv r0 ingress jumbo_ipv4)" -gt 0 ] &&
 		[ "$(seen rcv r0 ingress jumbo_ipv4_bytes)" -gt $((sent / 2)) ] &&
@@ -208,8 +209,8 @@ other_build()
 {
 	local pin
 
-	at rcv observe r0 --off >/dev/null &&
-		at rcv attach r0 ingress "$tmp/$1.bpf.o" --plain >"$tmp/log" 2>&1 || { cat "$tmp/log"; return 1; }
+	at rcv observe r0 --off >/dev/null || return
+	at rcv attach r0 ingress "$tmp/$1.bpf.o" --plain >"$tmp/log" 2>&1 || { cat "$tmp/log"; return 1; }
 	pin=$(echo $links/*-ingress-*-observe)
 	mv "$pin" "${pin%-observe}-bigtcp_observe"
 }
@@ -257,7 +258,7 @@ other_layout()
 
 at_once()
 {
-	local i pids= rc=0
+	local i rc=0 pids=""
 
 	at rcv observe r0 --off >/dev/null || return
 	for i in 1 2 3 4 5; do
@@ -378,7 +379,7 @@ if [ -z "${BT_OBSERVE_SHORT:-}" ]; then
 else
 	in_ns rcv ip link add m6 type veth peer name l0 && at rcv observe m6 >/dev/null && at rcv observe l0 >/dev/null
 fi
-mapfile -t progs < <(at rcv observe -j | jq '.observers[].prog_id')
+mapfile -t progs < <(at rcv observe -j | jq ".observers[].prog_id")
 t off "off"
 t command_line "command line"
 check "no program is left" until_true nothing_left
