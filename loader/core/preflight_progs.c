@@ -28,15 +28,18 @@ struct tally {
  * Which programs of another device see packets that this one sends or receives. Those in the other
  * direction see jumbo packets when that device is enabled, and are its own preflight's business.
  */
-static bool passes(enum bt_relation relation, bool ingress)
+static bool passes(enum bt_relation relation, const struct bt_attached *at)
 {
+	/* Both ends of a netkit have their programs at the first. */
+	if (!strncmp(at->hook, "netkit/", strlen("netkit/")))
+		return true;
 	switch (relation) {
 	case BT_LOWER:
 	case BT_BESIDE:
-		return !ingress;
+		return !at->ingress;
 	case BT_UPPER:
 	case BT_PEER:
-		return ingress;
+		return at->ingress;
 	case BT_RELATIONS:
 		break;
 	}
@@ -97,7 +100,7 @@ static void of_device(struct bt_pf *pf, const struct bt_link *link, const struct
 	if (bt_judge_dev(pf->judge, link->name, &list, &n, NULL))
 		return not_looked(pf, link, BT_LEVEL_REFUSE, "of this device were");
 	for (unsigned int i = 0; i < n; i++) {
-		if (list[i].at.no_jumbo || (other && !passes(other->relation, list[i].at.ingress)))
+		if (list[i].at.no_jumbo || (other && !passes(other->relation, &list[i].at)))
 			continue;
 		t->seen++;
 		if (!bt_verdict_unsafe(list[i].verdict))

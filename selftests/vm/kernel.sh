@@ -10,7 +10,8 @@ export LC_ALL=C
 # What the tests may use. Built into one kernel, a module of the other, or missing (netkit in 6.1).
 modules="veth cls_bpf sch_ingress cls_matchall cls_flower act_bpf act_mirred act_gact act_skbedit dummy
 8021q tun netkit ipvlan macvlan bridge vxlan geneve ip6_tunnel sit ifb bonding sch_fq sch_fq_codel
-sch_netem sch_htb tcp_bbr af_packet_diag tcp_diag nf_tables ip6table_filter ip6table_mangle
+sch_netem sch_htb sch_tbf sch_cake act_police br_netfilter tcp_bbr af_packet_diag tcp_diag nf_tables
+ip6table_filter ip6table_mangle
 xt_length"
 
 die()
