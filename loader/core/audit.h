@@ -37,6 +37,7 @@ struct bt_audit_result {
 	bool twin;
 	bool ours; /* one that bigtcp attached for itself, not run: core/ours.h */
 	bool by_mark; /* a twin that can't be run on packets long enough for it */
+	bool passing; /* UNKNOWN for a reason that may be gone the next time */
 	char why[400]; /* UNKNOWN: one phrase; of others, what more there is to say, or "" */
 	char branch[256]; /* "file.c:12: the line" where the program takes the next header for
 			     TCP's; or "" */

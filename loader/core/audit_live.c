@@ -53,7 +53,7 @@ void bt_audit_attached(struct bt_auditor *a, const struct bt_attached *at,
 	if (fd < 0)
 		return cannot(res, at->prog_id,
 			      fd == -ENOENT ? "it is gone" : "looking at it needs CAP_SYS_ADMIN");
-	ours = bt_ours(at->prog_id, fd);
+	ours = bt_ours(at->prog_id, at->dev[0] ? at->dev : NULL, fd);
 	if (ours != BT_OURS_NOT)
 		return of_ours(res, at->prog_id, fd, ours);
 	if (no_run)

@@ -196,20 +196,19 @@ int bt_guard_list(const char *dev, struct bt_guard **list, unsigned int *n)
 	return 0;
 }
 
-bool bt_guard_is(__u32 prog_id)
+static int is_it(const struct bt_attached *at, const char *dev, void *arg)
 {
-	struct bt_guard *list;
-	unsigned int n;
-	bool found = false;
+	(void)dev;
+	return at->prog_id == *(const __u32 *)arg;
+}
 
-	if (bt_guard_list(NULL, &list, &n)) {
+bool bt_guard_is(__u32 prog_id, const char *dev)
+{
+	int found = bt_attached_each(dev, BT_PIN_GUARD, is_it, &prog_id);
+
+	if (found < 0)
 		bt_err_clear();
-		return false;
-	}
-	for (unsigned int i = 0; i < n; i++)
-		found |= list[i].at.prog_id == prog_id;
-	bt_guard_list_free(list, n);
-	return found;
+	return found == 1;
 }
 
 int bt_guard_counts(const struct bt_guard *g, struct guard_counts *sum)

@@ -6,7 +6,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* Is a program that of a guard in this network namespace? */
-bool bt_guard_is(__u32 prog_id);
+/* Is a program that of a guard at @dev, or (NULL) at any device of this network namespace? */
+bool bt_guard_is(__u32 prog_id, const char *dev);
 
 #endif

@@ -270,6 +270,12 @@ static int judge_one(struct round *r, struct bt_judged *to, const enum bt_verdic
 		err = res ? run(r, to, whole, res) : -ENOMEM;
 		if (err)
 			return err;
+		if (res->passing) {
+			tell_unknown(to, res->why);
+			memcpy(to->tag, who.tag, sizeof(to->tag));
+			memcpy(to->name, res->name, sizeof(to->name));
+			return 0;
+		}
 		if (res->parts || res->ours)
 			who.only_id = to->at.prog_id;
 		a = new_answer(r->j, &who, res);

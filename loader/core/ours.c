@@ -6,40 +6,24 @@
 #include "../../bpf/observe.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/netns.h"
 #include "core/attach.h"
 #include "core/guard_id.h"
 #include "core/ours.h"
 #include "core/pins.h"
 
-struct search {
-	__u64 netns;
-	__u32 prog_id;
-};
-
-static int holds(const struct bt_pin *pin, const char *path, void *arg)
+static int is_it(const struct bt_attached *at, const char *dev, void *arg)
 {
-	const struct search *s = arg;
-	struct bt_attached at = {};
-
-	return pin->netns == s->netns && bt_attached_read(pin, path, &at) &&
-	       at.prog_id == s->prog_id;
+	(void)dev;
+	return at->prog_id == *(const __u32 *)arg;
 }
 
-static bool pinned(__u32 prog_id)
+static bool observer_at(__u32 prog_id, const char *dev)
 {
-	int netns __close = bt_netns_self();
-	struct search s = { .prog_id = prog_id };
-	int dirfd __close = -1;
+	int found = bt_attached_each(dev, BT_PIN_OBSERVE, is_it, &prog_id);
 
-	if (netns < 0 || bt_netns_inode(netns, &s.netns))
-		return false;
-	dirfd = bt_pins_open(true);
-	if (dirfd < 0) {
+	if (found < 0)
 		bt_err_clear();
-		return false;
-	}
-	return bt_pins_each(dirfd, holds, &s) == 1;
+	return found == 1;
 }
 
 static bool has_map(int fd, const char *name)
@@ -63,11 +47,11 @@ static bool has_map(int fd, const char *name)
 	return false;
 }
 
-enum bt_ours bt_ours(__u32 prog_id, int fd)
+enum bt_ours bt_ours(__u32 prog_id, const char *dev, int fd)
 {
-	if (bt_guard_is(prog_id))
+	if (bt_guard_is(prog_id, dev))
 		return BT_OURS_GUARD;
-	if (has_map(fd, BIGTCP_OBSERVE_STATS) && pinned(prog_id))
+	if (has_map(fd, BIGTCP_OBSERVE_STATS) && observer_at(prog_id, dev))
 		return BT_OURS_OBSERVER;
 	return BT_OURS_NOT;
 }

@@ -11,9 +11,9 @@ enum bt_ours {
 	BT_OURS_OBSERVER, /* core/observe.h */
 };
 
-/* What the program behind @fd is. It is ours only if bigtcp's pins in this network namespace say so: a name alone
+/* What the program behind @fd is, which is attached to @dev (NULL: to any device). It is ours only if bigtcp's pins in this network namespace say so: a name alone
  * proves nothing.
  */
-enum bt_ours bt_ours(__u32 prog_id, int fd);
+enum bt_ours bt_ours(__u32 prog_id, const char *dev, int fd);
 
 #endif
