@@ -336,6 +336,21 @@ int bt_sizes_sweep(void)
 	return err ? err : sweep(&c);
 }
 
+int bt_kept_forget(__u64 cookie, int ifindex)
+{
+	struct ctx c __cleanup(ctx_close) = { -1, -1 };
+	int err = ctx_open(&c, false);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	ctx_close(&c);
+	err = ctx_open(&c, true);
+	if (err)
+		return err;
+	c.cookie = cookie;
+	return kept_put(&c, ifindex, NULL);
+}
+
 /* --- changing -------------------------------------------------------------------------------- */
 
 static int io_link(void *arg, int ifindex, struct bt_link *link)

@@ -107,4 +107,9 @@ int bt_sizes_hands_off(int ifindex);
 /* Forgets devices of this namespace that are gone. Returns how many, or -errno. */
 int bt_sizes_sweep(void);
 
+/* Forgets a device that is gone, of the network namespace with this cookie, which may be gone too. 0, also if nothing is
+ * kept of it, or -errno with a sentence.
+ */
+int bt_kept_forget(__u64 cookie, int ifindex);
+
 #endif

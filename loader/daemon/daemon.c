@@ -183,6 +183,10 @@ static void round_now(struct daemon *d)
 	}
 	d->rounds++;
 	d->said_round.hash = 0;
+	if (d->round.more) {
+		d->soon_set = true;
+		bt_loop_set(d->loop, d->soon, SETTLE_MS);
+	}
 	status(&d->round, words, sizeof(words));
 	bt_log(BT_LOG_DEBUG, "round %lu: %s, %u changes, %.1f ms", d->rounds, words,
 	       d->round.changes, (double)d->round.duration_ns / 1e6);
@@ -376,11 +380,14 @@ static int run(struct daemon *d)
 static int once(struct daemon *d)
 {
 	char words[128];
-	int err = bt_reconcile(d->rec, &d->round);
+	int err;
 
-	if (err)
-		return err;
-	d->rounds++;
+	do {
+		err = bt_reconcile(d->rec, &d->round);
+		if (err)
+			return err;
+		d->rounds++;
+	} while (d->round.more);
 	status(&d->round, words, sizeof(words));
 	bt_log(BT_LOG_NOTICE, "%s", words);
 	textfile(d);

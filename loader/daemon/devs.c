@@ -18,7 +18,7 @@ void bt_devs_free(struct bt_devs **d)
 {
 	if (!*d)
 		return;
-	bt_devs_sweep(*d, 0);
+	bt_devs_sweep(*d, 0, NULL, NULL);
 	free(*d);
 	*d = NULL;
 }
@@ -43,20 +43,21 @@ struct bt_dev *bt_devs_get(struct bt_devs *d, int nsid, int ifindex, unsigned in
 	return dev;
 }
 
-unsigned int bt_devs_sweep(struct bt_devs *d, unsigned int round)
+unsigned int bt_devs_sweep(struct bt_devs *d, unsigned int round,
+			   bool (*gone)(void *arg, const struct bt_dev *dev), void *arg)
 {
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < BUCKETS; i++) {
-		struct bt_dev **p = &d->v[i], *gone;
+		struct bt_dev **p = &d->v[i], *dev;
 
-		while ((gone = *p)) {
-			if (round && gone->round == round) {
-				p = &gone->next;
+		while ((dev = *p)) {
+			if ((round && dev->round == round) || (gone && !gone(arg, dev))) {
+				p = &dev->next;
 				continue;
 			}
-			*p = gone->next;
-			free(gone);
+			*p = dev->next;
+			free(dev);
 			n++;
 		}
 	}

@@ -30,6 +30,9 @@ struct bt_dev {
 	unsigned int round; /* in which it was last seen */
 	__u64 programs; /* hash of what is attached, when it was last dressed */
 	bool undressed; /* that failed */
+	/* elsewhere: the cookie of the namespace, and the end of the pair that is here */
+	__u64 cookie;
+	int near;
 	struct bt_said said[__BT_TOPIC_MAX];
 	struct bt_dev *next;
 };
@@ -40,7 +43,8 @@ void bt_devs_free(struct bt_devs **d);
 
 /* The device, made if it is new, marked as seen in @round. NULL: out of memory. */
 struct bt_dev *bt_devs_get(struct bt_devs *d, int nsid, int ifindex, unsigned int round);
-/* Forgets those that were not seen in @round; returns how many. */
-unsigned int bt_devs_sweep(struct bt_devs *d, unsigned int round);
+/* Forgets those that were not seen in @round, but those of which @gone (may be NULL) says no; returns how many. */
+unsigned int bt_devs_sweep(struct bt_devs *d, unsigned int round,
+			   bool (*gone)(void *arg, const struct bt_dev *dev), void *arg);
 
 #endif

@@ -16,6 +16,10 @@
 
 /* Rounds until what failed at a device is tried again, unless something changes there. */
 #define TRY_AGAIN 6
+/* Of a round, for programs of our own: attaching one waits for RCU, and 1,000 devices take half a minute. Between rounds there
+ * is time for the watchdog, metrics and signals.
+ */
+#define DRESS_NS 500000000ULL
 
 /* What one round works on. */
 struct work {
@@ -28,6 +32,8 @@ struct work {
 	unsigned int n_units;
 	struct bt_end **by_nsid; /* [n_far] the ends elsewhere, those of a namespace together */
 	struct bt_places *places;
+	__u64 dress_ns; /* taken so far */
+	__u64 cookie; /* of the namespace that visit() is in; 0: not known */
 	bool can_change;
 };
 
@@ -40,6 +46,14 @@ static void work_free(struct work *w)
 	free(w->units);
 	free(w->ends);
 	free(w->links);
+}
+
+static __u64 now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (__u64)t.tv_sec * 1000000000 + (__u64)t.tv_nsec;
 }
 
 /* --- which devices --------------------------------------------------------------------- */
@@ -155,6 +169,9 @@ static void visit(struct work *w, bool (*wants)(const struct bt_end *e),
 		if (!any)
 			continue;
 		err = bt_places_enter(w->places, nsid);
+		w->cookie = 0;
+		if (!err && bt_netns_cookie(&w->cookie))
+			w->cookie = 0;
 		for (unsigned int k = i; k < end; k++) {
 			const struct bt_unit *u = &w->units[w->by_nsid[k]->unit];
 
@@ -181,10 +198,13 @@ static void look_far(struct work *w, struct bt_end *e, const struct bt_unit *u)
 	}
 	u->near->dev->said[BT_TOPIC_NETNS].hash = 0;
 	e->dev = bt_devs_get(w->r->devs, e->nsid, e->ifindex, w->r->nr);
-	if (e->dev)
-		bt_end_look(w->r, e, u->rule);
-	else
+	if (!e->dev) {
 		e->link.ifindex = 0;
+		return;
+	}
+	e->dev->cookie = w->cookie;
+	e->dev->near = u->near->ifindex;
+	bt_end_look(w->r, e, u->rule);
 }
 
 static bool has_todo(const struct bt_end *e)
@@ -231,15 +251,23 @@ static void dress(struct work *w, const struct bt_unit *u)
 	struct bt_end *e = u->near;
 	bool observed = false, guarded = false;
 	bool again = r->fresh || (e->dev->undressed && r->nr % TRY_AGAIN == 0);
+	__u64 start;
 	int err;
 
 	if ((e->dev->programs == e->attached && !again) || !w->can_change)
 		return;
+	if (w->dress_ns > DRESS_NS) {
+		e->dev->programs = 0; /* no hash: in the next round */
+		r->round->more = true;
+		return;
+	}
+	start = now_ns(CLOCK_MONOTONIC);
 	err = bt_dress(e->link.name, u->rule->observe, u->rule->guard, &observed, &guarded);
 	if (err)
 		bt_end_failed(r, e, BT_TOPIC_DRESS, "cannot observe or guard it", err);
 	else
 		e->dev->said[BT_TOPIC_DRESS].hash = 0;
+	w->dress_ns += now_ns(CLOCK_MONOTONIC) - start;
 	e->dev->undressed = err;
 	r->round->changes += observed + guarded;
 	if (observed || guarded) {
@@ -313,6 +341,28 @@ static void check_means(struct work *w)
 		bt_own_read(&r->own);
 }
 
+/*
+ * A device that was not seen in this round. One elsewhere is gone if its pair is, or is another device now; then what is kept of its
+ * sizes is forgotten here, for nobody can look for it there: most often its namespace is gone too. Until that is known it stays:
+ * the pair may have gone after the devices were listed, or there may be no way into its namespace.
+ */
+static bool gone(void *arg, const struct bt_dev *dev)
+{
+	const struct work *w = arg;
+	const struct bt_link key = { .ifindex = dev->near };
+	const struct bt_link *near;
+
+	if (dev->nsid == BT_NSID_SELF)
+		return true;
+	near = bsearch(&key, w->links, w->n_links, sizeof(key), by_ifindex);
+	if (near && near->peer_elsewhere && near->peer_nsid == dev->nsid &&
+	    near->peer == dev->ifindex)
+		return false;
+	if (dev->cookie && w->can_change && bt_kept_forget(dev->cookie, dev->ifindex))
+		bt_err_clear();
+	return true;
+}
+
 static int work(struct work *w)
 {
 	struct bt_reconciler *r = w->r;
@@ -331,17 +381,9 @@ static int work(struct work *w)
 	look(w);
 	decide_and_act(w);
 	r->round->devices = w->n_units;
-	if (bt_devs_sweep(r->devs, r->nr) && w->can_change && bt_sizes_sweep() < 0)
+	if (bt_devs_sweep(r->devs, r->nr, gone, w) && w->can_change && bt_sizes_sweep() < 0)
 		bt_err_clear();
 	return 0;
-}
-
-static __u64 now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (__u64)t.tv_sec * 1000000000 + (__u64)t.tv_nsec;
 }
 
 int bt_reconcile(struct bt_reconciler *r, struct bt_round *out)

@@ -7,6 +7,7 @@
 #define DAEMON_RECONCILE_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 
 #include "daemon/config.h"
 
@@ -21,6 +22,7 @@ struct bt_round {
 	unsigned int unsafe; /* with an unsafe program, or one that is not known to be safe */
 	unsigned int failed; /* something could not be done; it will be tried again */
 	unsigned int changes; /* made in this round */
+	bool more; /* devices are left that are to get programs of ours: the next round should be soon */
 	__u64 duration_ns;
 	double when; /* it ended, in seconds since the epoch */
 };
