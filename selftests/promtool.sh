@@ -19,7 +19,8 @@ if [ -n "$old" ]; then
 	exit 0
 fi
 command -v apt-get >/dev/null || die "no promtool, and no apt-get to download it"
-mkdir -p "$cache" && work=$(mktemp -d "$cache/.new.XXXXXX") || die "$cache can't be written; set BIGTCP_CACHE"
+mkdir -p "$cache" || die "$cache can't be written; set BIGTCP_CACHE"
+work=$(mktemp -d "$cache/.new.XXXXXX") || die "$cache can't be written; set BIGTCP_CACHE"
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 chmod 755 "$work"
@@ -33,9 +34,10 @@ download()
 download || { timeout 300 apt-get -q update >/dev/null 2>&1 && download; } ||
 	die "apt-get could not download prometheus: $(grep '^E: ' "$work/log" | tail -n 1)"
 deb=$(basename "$work"/*.deb .deb)
-dpkg-deb --fsys-tarfile "$work/$deb.deb" | tar -xO ./usr/bin/promtool >"$work/promtool" &&
-	chmod 755 "$work/promtool" || die "the package $deb has no promtool"
-mkdir "$work/out" && mv "$work/promtool" "$work/out/" || die "$cache can't be written"
+mkdir "$work/out" || die "$cache can't be written"
+dpkg-deb --fsys-tarfile "$work/$deb.deb" | tar -xO ./usr/bin/promtool >"$work/out/promtool" ||
+	die "the package $deb has no promtool"
+chmod 755 "$work/out/promtool" || die "$cache can't be written"
 # Two runs may do this at once: the first to rename wins, the other's is as good.
 dir=$cache/$deb
 mv -T "$work/out" "$dir" 2>/dev/null || [ -x "$dir/promtool" ] || die "$dir can't be made"
