@@ -23,8 +23,14 @@ static struct fake {
 	int calls; /* so far */
 	int fail_at, err; /* the call that fails, from 1; 0: none */
 	int gone_at, gone; /* the call before which a device is deleted */
+	int dead_at; /* from this call on nothing happens any more: the process was killed */
 	bool liar; /* the kernel takes what is set, and shows something else */
 } fake;
+
+static bool dead(void)
+{
+	return fake.dead_at && fake.calls >= fake.dead_at;
+}
 
 /* Every call comes through here. Returns the error it shall have. */
 static int called(int ifindex)
@@ -32,6 +38,8 @@ static int called(int ifindex)
 	struct dev *d = &fake.dev[ifindex];
 
 	fake.calls++;
+	if (dead())
+		return -EINTR;
 	if (fake.calls == fake.gone_at)
 		fake.dev[fake.gone].gone = true;
 	if (fake.calls == fake.fail_at)
@@ -99,6 +107,8 @@ static int fake_put(void *arg, int ifindex, const struct bt_kept *kept)
 {
 	(void)arg;
 	fake.calls++;
+	if (dead())
+		return -EINTR;
 	if (fake.calls == fake.gone_at)
 		fake.dev[fake.gone].gone = true;
 	if (fake.calls == fake.fail_at)
@@ -335,6 +345,7 @@ Test(sizes, nothing_kept_gives_64k)
 	cr_assert_eq(restore(1, false), 0);
 	cr_assert_eq(fake.dev[1].link.sizes.gso, 65536);
 	cr_assert_eq(fake.dev[1].link.sizes.gso_ipv4, 65536);
+	cr_assert_eq(fake.dev[1].link.sizes.gro_ipv4, 65536);
 	cr_assert_eq(fake.dev[1].link.sizes.gro, 30000, "what is below stays");
 }
 
@@ -384,6 +395,39 @@ Test(sizes, cut_off_in_the_middle)
 	cr_assert_eq(state(1), BT_SIZES_OURS);
 	cr_assert_eq(restore(1, false), 0);
 	cr_assert(bt_sizes_equal(&fake.dev[1].link.sizes, &legacy));
+}
+
+/* A change, or a restore, is killed before each of its calls in turn; then everything is put back. */
+static void killed(bool restoring)
+{
+	static const struct bt_sizes more = { 300000, 300000, 300000, 300000, 0 };
+	struct fake was;
+	int calls = 0;
+
+	fresh();
+	cr_assert_eq(apply(3), 0);
+	was = fake;
+	was.calls = 0;
+	for (int at = 0; at <= calls; at++) {
+		fake = was;
+		fake.dead_at = at;
+		doing(restoring, BT_SET_BY_COMMAND, false, 3, restoring ? NULL : &more);
+		calls = at ? calls : fake.calls;
+		fake.dead_at = 0;
+		for (int i = 1; i <= 3; i++)
+			cr_assert_neq(state(i), BT_SIZES_CHANGED, "device %d, call %d", i, at);
+		cr_assert_eq(restore(3, false), 0);
+		cr_assert(bt_sizes_equal(&fake.dev[1].link.sizes, &legacy), "call %d", at);
+		cr_assert_eq(fake.dev[2].link.sizes.gso, 30000, "call %d", at);
+		cr_assert_eq(fake.dev[2].link.sizes.gro_ipv4, 20000, "call %d", at);
+	}
+	cr_assert_gt(calls, 15);
+}
+
+Test(sizes, killed_before_any_step)
+{
+	killed(false);
+	killed(true);
 }
 
 Test(sizes, old_kernels)
