@@ -29,15 +29,16 @@ on()
 	quick enable --force "$@"
 }
 
-# sizes DEV: "GSO GRO GSO-IPV4 GRO-IPV4"
+# sizes DEV: "GSO GRO GSO-IPV4 GRO-IPV4", 0 where the kernel has none. From the table: jq is slow where it is emulated.
 sizes()
 {
-	"$BIGTCP" status -j "$1" | jq -r '.devices[0].sizes | "\(.gso) \(.gro) \(.gso_ipv4) \(.gro_ipv4)"'
+	"$BIGTCP" status "$1" | awk 'function two(x, p, n) { n = split(x == "-" ? 0 : x, p, "/"); return p[1] " " p[n] }
+		NR == 2 { print two($3), two($4) }'
 }
 
 state()
 {
-	"$BIGTCP" status -j "$1" | jq -r '.devices[0].state'
+	"$BIGTCP" status "$1" | awk 'NR == 2 { print $5 }'
 }
 
 # all: every device here with its sizes, a line; and those of IPv6 as iproute2 tells them, another
@@ -48,11 +49,11 @@ all()
 		if ($i ~ /^g[sr]o_max_size$/) printf " %s", $(i + 1); print "" }'
 }
 
-# all_but DEV...
-all_but()
+# but DEV...: of what all says, read from stdin, the other devices
+but()
 {
-	all | awk -v but="$*" 'BEGIN { n = split(but, a, " "); for (i = 1; i <= n; i++) no[a[i]] = 1 }
-		{ name = $1; sub(/[@:].*/, "", name) } !(name in no)'
+	awk -v but="$*" 'BEGIN { n = split(but, a, " "); for (i = 1; i <= n; i++) no[a[i]] = 1 }
+		{ name = $1; sub(/[].*/, "", name) } !(name in no)'
 }
 
 # is WHAT WANTED: compares
@@ -105,7 +106,8 @@ wait_for()
 	return 1
 }
 
-ipv4=$("$BIGTCP" status -j lo | jq '.devices[0].sizes.gso_ipv4 > 0')
+ipv4=$("$BIGTCP" status -j lo | jq '.devices[0].sizes.gso_ipv4 > 0') want4=196608
+[ "$ipv4" = true ] || want4=-
 has_ipv4()
 {
 	[ "$ipv4" = true ] || { echo "this kernel has no sizes for IPv4" && return 1; }
@@ -130,7 +132,10 @@ make_dev()
 	vlan) ip link add t0 link v0 type vlan id 7 ;;
 	macvlan) ip link add t0 link v0 type macvlan mode bridge ;;
 	ipvlan) ip link add t0 link v1 type ipvlan mode l2 ;;
-	bond) ip link add name t0 type bond mode active-backup ;;
+	bond)
+		ip link add name t0 type bond mode active-backup && ip link add name s0 type veth peer name s1 &&
+			ip link set dev s0 master t0
+		;;
 	vxlan) ip link add name t0 type vxlan id 7 dstport 4789 local 127.0.0.1 ;;
 	geneve) ip link add name t0 type geneve id 7 remote 127.0.0.1 ;;
 	*) ip link add name t0 type "$1" ;;
@@ -148,22 +153,20 @@ odd()
 # sizes above 64 KiB are refused, with nothing changed.
 there_and_back()
 {
-	local before others
+	local before after
 
 	make_dev "$kind" || { echo "this kernel has no device of kind $kind" && return 77; }
 	odd t0 || return 1
 	before=$(all)
-	others=$(all_but t0)
-	if [ "$("$BIGTCP" status -j t0 | jq '.devices[0].tso_max')" -le 65536 ]; then
+	if [ "$(ip -d link show dev t0 | grep -o 'tso_max_size [0-9]*')" = "tso_max_size 65536" ]; then
 		echo "# $kind takes none above 64 KiB"
 		refused 2 'takes no packets above 64 KiB for sending (its tso_max_size is 65536)' on t0
 		return
 	fi
 	on t0 || return 1
-	is "$(sizes t0 | cut -d' ' -f 1,2)" "196608 196608" || return 1
-	[ "$ipv4" != true ] || is "$(sizes t0 | cut -d' ' -f 3,4)" "196608 196608" || return 1
-	is "$(state t0)" ours || return 1
-	is "$(all_but t0)" "$others" || return 1
+	after=$(all)
+	is "$(but t0 <<<"$after")" "$(but t0 <<<"$before")" || return 1
+	is "$(grep '^t0 ' <<<"$after")" "t0 196608 $want4" || return 1
 	"$BIGTCP" disable t0 || return 1
 	is "$(all)" "$before" || return 1
 	is "$(state t0)" hands-off
@@ -171,8 +174,10 @@ there_and_back()
 
 after_test()
 {
-	ip link del dev t0 2>/dev/null
-}
+	ip link del dev t0
+	ip link del dev s0
+	return 0
+} 2>/dev/null
 
 for kind in veth dummy vlan macvlan ipvlan bridge bond vxlan geneve netkit ifb; do
 	t there_and_back "$kind: enable, then disable, leaves every size as before"
@@ -187,7 +192,7 @@ three()
 
 after_test()
 {
-	for dev in a c t0; do
+	for dev in a c t0 s0; do
 		ip link del dev $dev 2>/dev/null
 	done
 	return 0
@@ -221,7 +226,7 @@ unsafe()
 		'[false,"stack","b","unsafe-program","a"]' || return 1
 	is "$(state a)" ours
 }
-t unsafe "enable is refused where a program drops jumbo packets, unless by force"
+[ -n "$SHORT" ] || t unsafe "enable is refused where a program drops jumbo packets, unless by force"
 
 dry()
 {
@@ -253,7 +258,7 @@ disappears()
 	local pid rc=0 before
 
 	three || return 1
-	before=$(all_but c d)
+	before=$(all | but c d)
 	exec 9<$PIN/links
 	flock 9 || return 1
 	setpriv --bounding-set=-sys_admin "$BIGTCP" enable --force a c b 9<&- >"$tmp/said" 2>&1 &
@@ -265,7 +270,7 @@ disappears()
 	is $? 2 || rc=1
 	cat "$tmp/said"
 	grep -q 'it was deleted, or moved to another namespace, meanwhile. Nothing was changed' "$tmp/said" || rc=1
-	is "$(all_but c d)" "$before" || rc=1
+	is "$(all | but c d)" "$before" || rc=1
 	is "$(state a) $(state b)" "untouched untouched" || rc=1
 	return $rc
 }
