@@ -185,19 +185,28 @@ bench-rr: $(OUT)/bigtcp $(OUT)/tools/rr $(OUT)/tools/traffic $(OUT)/corpus/clang
 MAN  := $(patsubst docs/man/%.scd,$(OUT)/man/%,$(call src,docs/man/*.scd))
 COMP := $(OUT)/completion/bigtcp
 
-docs: $(MAN) $(COMP) ## build the man pages and the completion
+CONF := $(OUT)/bigtcp.conf
+UNIT := $(wildcard loader/daemon/bigtcpd.service.in)
+
+docs: $(MAN) $(COMP) $(CONF) ## build the man pages, the completion and the default configuration
 
 # Both hold what the command's own tables say, so the command is asked.
-$(OUT)/man/%: docs/man/%.scd docs/man/page.sh docs/man/tidy.awk $(OUT)/bigtcp loader/core/metrics.tab.h loader/core/preflight.tab.h
+$(OUT)/man/%: docs/man/%.scd docs/man/page.sh docs/man/tidy.awk $(OUT)/bigtcp $(OUT)/bigtcpd loader/core/metrics.tab.h loader/core/preflight.tab.h
 	$(call msg,MAN,$@)
 	@mkdir -p $(@D)
-	$(Q)BIGTCP=$(OUT)/bigtcp VERSION=$(VERSION) TABLES=loader/core sh docs/man/page.sh $< > $@.scd
+	$(Q)BIGTCP=$(OUT)/bigtcp BIGTCPD=$(OUT)/bigtcpd VERSION=$(VERSION) TABLES=loader/core sh docs/man/page.sh $< > $@.scd
 	$(Q)scdoc < $@.scd > $@.roff && awk -f docs/man/tidy.awk $@.roff > $@ && rm $@.scd $@.roff
 
 $(COMP): docs/completion/bigtcp.bash docs/completion/tables.sh $(OUT)/bigtcp
 	$(call msg,COMP,$@)
 	@mkdir -p $(@D)
 	$(Q)BIGTCP=$(OUT)/bigtcp sh docs/completion/tables.sh > $@
+
+# As the daemon describes it; a section of devices would be one that matches.
+$(CONF): packaging/bigtcp.conf.head $(OUT)/bigtcpd
+	$(call msg,CONF,$@)
+	$(Q)$(OUT)/bigtcpd --help > $@.help
+	$(Q){ cat $< && sed -n "/^\[daemon/,/^Signals/{/^Signals/!{s/^\[device/#&/;s/ *$$//;p}}" $@.help; } > $@ && rm $@.help
 
 # --- install ---------------------------------------------------------------------
 # $(call put,MODE,FOLDER,FILES)
@@ -207,6 +216,9 @@ PLACES = sed 's|@PREFIX@|$(PREFIX)|g;s|@BINDIR@|$(BINDIR)|g;s|@SBINDIR@|$(SBINDI
 
 install: all ## DESTDIR and PREFIX are honoured
 	$(call put,0755,$(BINDIR),$(OUT)/bigtcp)
+	$(call put,0755,$(SBINDIR),$(OUT)/bigtcpd)
+	$(Q)install -d $(DESTDIR)$(SYSTEMDDIR)
+	$(if $(UNIT),$(Q)$(PLACES) $(UNIT) > $(DESTDIR)$(SYSTEMDDIR)/bigtcpd.service)
 	$(call put,0644,$(LIBDIR),$(OUT)/libbigtcp.a)
 	$(Q)install -m 0755 $(OUT)/libbigtcp.so $(DESTDIR)$(LIBDIR)/libbigtcp.so.$(VERSION)
 	$(Q)ln -sf libbigtcp.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libbigtcp.so.0
@@ -220,7 +232,7 @@ install: all ## DESTDIR and PREFIX are honoured
 	$(Q)install -D -m 0644 packaging/bigtcp.tmpfiles $(DESTDIR)$(TMPFILESDIR)/bigtcp.conf
 	# What an administrator has written stays.
 	$(Q)test -e $(DESTDIR)$(SYSCONFDIR)/bigtcp/bigtcp.conf || \
-		install -D -m 0644 packaging/bigtcp.conf $(DESTDIR)$(SYSCONFDIR)/bigtcp/bigtcp.conf
+		install -D -m 0644 $(CONF) $(DESTDIR)$(SYSCONFDIR)/bigtcp/bigtcp.conf
 
 # The tests that need no compiler where they run, laid out like the tree; OUT is build. The corpus is where the
 # scripts look for it, whichever compiler it is from.
@@ -243,11 +255,11 @@ install-selftests: selftests ## the tests that need no compiler, for the kernel 
 	$(Q)ln -sfnr $(DESTDIR)$(BPFDIR) $(DESTDIR)$(SELFDIR)/build/bpf
 
 uninstall: ## removes what install put there
-	rm -f $(DESTDIR)$(BINDIR)/bigtcp $(DESTDIR)$(LIBDIR)/libbigtcp.* $(DESTDIR)$(LIBDIR)/pkgconfig/bigtcp.pc
+	rm -f $(DESTDIR)$(BINDIR)/bigtcp $(DESTDIR)$(SBINDIR)/bigtcpd $(DESTDIR)$(SYSTEMDDIR)/bigtcpd.service $(DESTDIR)$(LIBDIR)/libbigtcp.* $(DESTDIR)$(LIBDIR)/pkgconfig/bigtcp.pc
 	rm -f $(addprefix $(DESTDIR)$(BPFDIR)/,$(notdir $(BPF_OBJ)))
 	rm -f $(foreach m,$(MAN),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) $(DESTDIR)$(COMPDIR)/bigtcp
 	rm -f $(DESTDIR)$(TMPFILESDIR)/bigtcp.conf
-	$(Q)! cmp -s packaging/bigtcp.conf $(DESTDIR)$(SYSCONFDIR)/bigtcp/bigtcp.conf || \
+	$(Q)! cmp -s $(CONF) $(DESTDIR)$(SYSCONFDIR)/bigtcp/bigtcp.conf || \
 		rm $(DESTDIR)$(SYSCONFDIR)/bigtcp/bigtcp.conf
 	rm -rf $(DESTDIR)$(INCDIR)/bigtcp $(DESTDIR)$(SELFDIR)
 

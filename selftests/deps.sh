@@ -36,9 +36,14 @@ shellcheck style
 scdoc man-pages
 man-db man-pages
 mandoc man-pages
+debhelper debian-package
+lintian debian-package
+rpm rpm-spec
+rpmlint rpm-spec
 libcriterion-dev tests
 golang-go loader-test
 golang-github-cilium-ebpf-dev loader-test
+golang-k8s-sigs-yaml-dev manifests
 iproute2 net
 ethtool net
 iperf3 net

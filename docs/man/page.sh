@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # page.sh PAGE.scd: fills what the command's own tables say into a man page, and prints it for scdoc.
 #
-# Environment: BIGTCP, the command to ask; VERSION; TABLES, the folder of the other tables. Lines it fills:
+# Environment: BIGTCP, the command to ask; BIGTCPD, the daemon; VERSION; TABLES, the folder of the other tables. Lines it fills:
 #   @SYNOPSIS COMMAND   how the command is called
 #   @OPTIONS COMMAND    its options
 #   @OPTIONS            those of every command
@@ -10,6 +10,8 @@
 #   @COMMANDS           every command, with its page
 #   @METRICS            every metric
 #   @CHECKS             what preflight looks at
+#   @DAEMON             the options of bigtcpd
+#   @CONFIG SECTION     the keys of its configuration, with their defaults
 set -u
 export LC_ALL=C.UTF-8
 
@@ -94,6 +96,25 @@ checks()
 	rows preflight.tab.h "CHECK(code, fn, looks_at)" "code, looks_at" '"*\(.[0] | plain)*\n\(.[1] | text)\n"'
 }
 
+# What bigtcpd says of itself is laid out by its own tables: "  -c, --config FILE       help".
+daemon()
+{
+	"$BIGTCPD" --help | sed -n 's/^  \(\(-.\), \| *\)\(--[a-z-]*\) \([A-Z]*\) \{1,\}\(.*\)/\2|\3|\4|\5/p' | jq -R -r "$lib"'
+		split("|") | {letter: .[0][1:2], name: .[1][2:], arg: .[2], help: (.[3:] | join("|"))} |
+		with_entries(select(.value != "")) | option'
+}
+
+# "# help" lines, then "#key = default".
+config()
+{
+	"$BIGTCPD" --help | sed -n "/^\[$1/,/^\$/p" | jq -R -n -r "$lib"'
+		reduce (inputs | select(test("^#"))) as $l ({help: [], out: []};
+			if $l | startswith("# ") then .help += [$l[2:]]
+			else ($l[1:] | capture("^(?<k>[a-z0-9-]+) = ?(?<v>.*)")) as $m |
+				.out += ["*\($m.k)*" + (if $m.v != "" then " = _\($m.v | plain)_" else " =" end) + "\n"
+					+ (.help | join(" ") | text) + "\n"] | .help = [] end) | .out[]'
+}
+
 while IFS= read -r line; do
 	case "$line" in
 	"@SYNOPSIS "*) synopsis "${line#* }" ;;
@@ -103,6 +124,8 @@ while IFS= read -r line; do
 	"@COMMANDS") commands ;;
 	"@METRICS") metrics ;;
 	"@CHECKS") checks ;;
+	"@DAEMON") daemon ;;
+	"@CONFIG "*) config "${line#* }" ;;
 	"@"*) die "$page: what is '$line'?" ;;
 	*) printf '%s\n' "$line" | sed "s/@VERSION@/$VERSION/" ;;
 	esac || exit 1

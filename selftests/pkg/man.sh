@@ -98,6 +98,52 @@ named_things_exist()
 	done
 }
 
+# bigtcpd(8) and bigtcp.conf(5) against what bigtcpd says of itself.
+daemon_in_pages()
+{
+	local opts opt key
+
+	"$OUT/bigtcpd" --help >"$tmp/daemon"
+	opts=$(grep -oE -- "^  .{4}--[a-z-]+" "$tmp/daemon" | grep -oE -- "--.*")
+	[ -n "$opts" ] || echo "bigtcpd --help lists no options"
+	sed -n "s/^  \(-., \)\{0,1\} *\(--[a-z-]*\) \{1,\}/\1\2 /p" "$tmp/daemon" | tr -s " " >"$tmp/lines"
+	while IFS= read -r opt; do
+		has bigtcpd.8 "$opt"
+	done <"$tmp/lines"
+	for opt in $(cat docs/man/bigtcpd.8.scd docs/man/bigtcp.conf.5.scd | grep -oE "bigtcpd( -[-a-z/.]+)+|[*]--[a-z-]+" |
+		grep -oE -- "--[a-z-]+"); do
+		grep -qx -e "$opt" <<<"$opts" || echo "bigtcpd has no option $opt"
+	done
+	# Keys are comments, "#key = default", below a comment or more, "# help".
+	sed -n "/^\[daemon/,/^Signals/p" "$tmp/daemon" >"$tmp/keys"
+	sed -n "s/^#\([a-z0-9-]* =.*\)/\1/p; s/^# //p" "$tmp/keys" | sed "s/ *$//" >"$tmp/lines"
+	[ -s "$tmp/lines" ] || echo "bigtcpd --help describes no configuration"
+	while IFS= read -r key; do
+		has bigtcp.conf.5 "$key"
+	done <"$tmp/lines"
+}
+
+# check FILE: bigtcpd takes it as a configuration.
+config_ok()
+{
+	local out
+
+	out=$("$OUT/bigtcpd" --check --config "$1" --run-dir "$tmp" 2>&1) || echo "$1: $out"
+}
+
+# The example of the page, the default as it is, and with every key taken out of its comment.
+configurations()
+{
+	awk '/^```/ { on = !on; next } on' docs/man/bigtcp.conf.5.scd | sed '/^# bigtcpd/d' >"$tmp/example.conf"
+	grep -q '^\[device' "$tmp/example.conf" || echo "the page has no example"
+	sed 's/^#\([a-z[]\)/\1/; s|^metrics-socket =.*|metrics-socket = /run/x|' "$OUT/bigtcp.conf" >"$tmp/all.conf"
+	config_ok "$tmp/example.conf"
+	config_ok "$OUT/bigtcp.conf"
+	config_ok "$tmp/all.conf"
+	printf '[device x]\nsize = many\n' >"$tmp/bad.conf"
+	! "$OUT/bigtcpd" --check --config "$tmp/bad.conf" --run-dir "$tmp" >/dev/null 2>&1 || echo "size = many is taken"
+}
+
 metrics_in_page()
 {
 	local name
@@ -150,7 +196,7 @@ renders()
 		MANWIDTH=80 man --warnings -E UTF-8 -l "$page" >/dev/null
 	done
 	for page in docs/man/*.scd; do
-		BIGTCP="$OUT/bigtcp" VERSION=1 TABLES=loader/core sh docs/man/page.sh "$page" | scdoc >/dev/null
+		BIGTCP="$OUT/bigtcp" BIGTCPD="$OUT/bigtcpd" VERSION=1 TABLES=loader/core sh docs/man/page.sh "$page" | scdoc >/dev/null
 	done
 }
 
@@ -158,6 +204,8 @@ pages=$(find docs/man -name '*.scd' | wc -l)
 result "every command, option, argument and help text of the table is in its page" "$(table_in_pages)"
 result "bigtcp(8) lists every command, with its page" "$(commands_listed)"
 result "the pages name no command and no option that does not exist" "$(named_things_exist)"
+result "bigtcpd(8) and bigtcp.conf(5) have what bigtcpd says of itself" "$(daemon_in_pages)"
+result "the example and the default configuration are taken" "$(configurations)"
 result "every metric is in bigtcp-observe(8)" "$(metrics_in_page)"
 result "every check of preflight is in bigtcp-enable(8)" "$(checks_in_page)"
 result "$pages pages have their sections" "$(sections)"
