@@ -164,7 +164,7 @@ Test(qdisc, policers_in_filters)
 	cr_assert_not_null(opts);
 	cr_assert_eq(look("police", false, opts), 1);
 	is(0, BT_QDISC_DROPS, 10000, "burst");
-	cr_assert_null(bt_qdisc_police("matchall", filter("gact", &p)));
+	cr_assert_null(bt_qdisc_police("matchall", filter("skbedit", &p)));
 	cr_assert_null(bt_qdisc_police("flower", filter("police", &p)), "it has them elsewhere");
 	p.rate.rate = 0;
 	cr_assert_eq(look("police", false, bt_qdisc_police("matchall", filter("police", &p))), 0);
