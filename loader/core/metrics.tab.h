@@ -59,7 +59,8 @@ METRIC(DEVICES, "bigtcp_devices", "gauge", "state",
        "devices that the configuration names, by what the last reconcile made of them: fit (as wanted), "
        "held-back (64 KiB because of unsafe programs), left-alone (an administrator's), failed")
 METRIC(UNSAFE, "bigtcp_unsafe_programs", "gauge", "device",
-       "programs attached to the device that misread jumbo packets, or are not known to be safe")
+       "programs at the device, or at the other end of its pair, that misread jumbo packets or are not known "
+       "to be safe")
 METRIC(SIZE_RESETS, "bigtcp_size_resets_total", "counter", "",
        "times that sizes were found changed which bigtcp had set")
 METRIC(RECONCILES, "bigtcp_reconciles_total", "counter", "",

@@ -8,18 +8,23 @@
 #include "core/preflight.h"
 #include "daemon/reconcile_int.h"
 
-void bt_end_failed(struct bt_reconciler *r, struct bt_end *e, enum bt_topic topic, const char *what,
+bool bt_dev_failed(struct bt_dev *dev, enum bt_topic topic, const char *name, const char *what,
 		   int err)
 {
 	const char *why = bt_err_text() ? bt_err_text() : strerror(-err);
 
-	if (err == -ENODEV) {
-		bt_log(BT_LOG_DEBUG, "%s: %s: %s", e->link.name, what, why);
-	} else {
-		bt_log_once(&e->dev->said[topic], BT_LOG_ERR, e->link.name, "%s: %s", what, why);
-		r->round->failed++;
-	}
+	if (err == -ENODEV)
+		bt_log(BT_LOG_DEBUG, "%s: %s: %s", name, what, why);
+	else
+		bt_log_once(&dev->said[topic], BT_LOG_ERR, name, "%s: %s", what, why);
 	bt_err_clear();
+	return err != -ENODEV;
+}
+
+void bt_end_failed(struct bt_reconciler *r, struct bt_end *e, enum bt_topic topic, const char *what,
+		   int err)
+{
+	r->round->failed += bt_dev_failed(e->dev, topic, e->link.name, what, err);
 }
 
 /* --- deciding ----------------------------------------------------------------------------- */
@@ -44,7 +49,12 @@ static struct bt_decision decide(struct bt_end *e, const struct bt_rule *rule,
 	return bt_decide(&c);
 }
 
-void bt_unit_decide(struct bt_reconciler *r, struct bt_unit *u)
+static unsigned int unsafe_of(const struct bt_end *e)
+{
+	return e->dev ? e->dev->unsafe : 0;
+}
+
+void bt_unit_decide(struct bt_unit *u)
 {
 	enum bt_programs worst = u->near->programs;
 
@@ -63,18 +73,27 @@ void bt_unit_decide(struct bt_reconciler *r, struct bt_unit *u)
 			u->far->todo = decide(u->far, u->rule, worst, u->far->nsid != BT_NSID_SELF);
 		}
 	}
-	r->round->unsafe += worst != BT_PROGRAMS_SAFE;
+	u->near->dev->named = true;
+	memcpy(u->near->dev->name, u->near->link.name, sizeof(u->near->dev->name));
+	u->near->dev->all_unsafe = unsafe_of(u->near) + (u->far ? unsafe_of(u->far) : 0);
 }
 
 /* --- saying -------------------------------------------------------------------------------- */
 
+static const char *culprit_of(const struct bt_end *e)
+{
+	return e->culprit ? e->culprit : e->dev ? e->dev->culprit : NULL;
+}
+
 static const char *culprit(const struct bt_unit *u)
 {
-	if (u->near->culprit && u->near->programs == u->programs)
-		return u->near->culprit;
-	if (u->far && u->far->culprit)
-		return u->far->culprit;
-	return "its programs could not be looked at";
+	const char *text = NULL;
+
+	if (u->near->programs == u->programs)
+		text = culprit_of(u->near);
+	if (!text && u->far)
+		text = culprit_of(u->far);
+	return text ? text : "its programs could not be looked at";
 }
 
 static const char *families(const struct bt_sizes *s)
@@ -124,9 +143,8 @@ static void say(const struct bt_unit *u, const struct bt_end *e)
 		if (set)
 			bt_log_once(said, BT_LOG_NOTICE, who, "sizes set to %u (%s)%s",
 				    largest(&e->want), families(&e->want),
-				    e->todo.why == BT_WHY_FORCED
-					    ? "; its programs are not looked at"
-					    : "");
+				    e->todo.why == BT_WHY_FORCED ? ", whatever its programs are"
+								 : "");
 		break;
 	case BT_WHY_WARNED:
 		bt_log_once(said, BT_LOG_WARNING, who,
@@ -221,6 +239,7 @@ void bt_end_act(struct bt_reconciler *r, const struct bt_unit *u, struct bt_end 
 		e->dev->said[BT_TOPIC_ERROR].hash = 0;
 	else
 		round->changes++;
+	round->size_resets += e->todo.action == BT_ACT_HANDS_OFF;
 	say(u, e);
 	if (e != u->near)
 		return;

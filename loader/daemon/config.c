@@ -208,7 +208,7 @@ static const struct key device_keys[] = {
 	{ "ipv6", &of_bool, AT(ipv6), "yes", "BIG TCP for IPv6" },
 	{ "ipv4", &of_bool, AT(ipv4), "yes", "BIG TCP for IPv4, where the kernel has it (6.3)" },
 	{ "policy", &of_policy, AT(policy), "refuse",
-	  "while an unsafe program is attached: refuse (64 KiB), warn, or force (don't look)" },
+	  "while an unsafe program is attached: refuse (64 KiB), warn (set and say so), or force (set)" },
 	{ "allow-unknown", &of_bool, AT(allow_unknown), "no",
 	  "programs that cannot be judged count as safe" },
 	{ "observe", &of_bool, AT(observe), "yes", "count jumbo packets at tc" },

@@ -2,6 +2,7 @@
 #include "daemon/daemon.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +13,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/number.h"
-#include "core/metrics.h"
 #include "daemon/events.h"
+#include "daemon/export.h"
 #include "daemon/http.h"
 #include "daemon/lock.h"
 #include "daemon/log.h"
@@ -26,6 +27,9 @@
 /* Of the time at most this share is spent on rounds that events ask for. */
 #define EVENT_SHARE 10
 
+/* Observers are put on for so long at a time. */
+#define DRESS_MS 200
+
 /* The buffer of events, in bytes, for tests that want it to be full. */
 #define ENV_RCVBUF "BIGTCPD_RCVBUF"
 
@@ -37,34 +41,33 @@ struct daemon {
 	struct bt_http *http;
 	struct bt_reconciler *rec;
 	struct bt_round round; /* the last */
-	int tick, soon, alive, http_timer; /* timers */
+	int tick, soon, alive, dress, http_timer; /* timers */
 	bool soon_set;
 	long long ended_ms; /* of the last round, monotonic */
-	unsigned long rounds, failed_rounds, events_lost;
-	struct bt_said said_round, said_http, said_file;
+	struct bt_totals totals;
+	struct bt_said said_round, said_file;
 	int lock;
 };
 
-static long long now_ms(void)
+static void status(const struct bt_round *r, char *buf, size_t len)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	snprintf(buf, len, "%u device%s: %u as wanted, %u held back, %u left alone, %u failed",
+		 r->devices, r->devices == 1 ? "" : "s", r->fit, r->held_back, r->left_alone,
+		 r->failed);
 }
 
 /* --- metrics ------------------------------------------------------------------------------ */
 
+static struct bt_samples *samples(const struct daemon *d)
+{
+	return bt_export(&d->totals, &d->round, bt_reconciler_devs(d->rec));
+}
+
 static int metrics(void *arg, char **text, size_t *len)
 {
-	struct bt_samples *s __cleanup(bt_samples_free) = bt_samples_new();
-	(void)arg;
+	struct bt_samples *s __cleanup(bt_samples_free) = samples(arg);
 
-	if (!s)
-		return -ENOMEM;
-	bt_samples_collect(s);
-	bt_err_clear();
-	return bt_samples_text(s, text, len);
+	return s ? bt_samples_text(s, text, len) : -ENOMEM;
 }
 
 /* The endpoints say that they work, or that they do not; not what they were asked. */
@@ -73,7 +76,7 @@ static bool healthy(void *arg, char *why, size_t len)
 	const struct daemon *d = arg;
 	const struct bt_round *r = &d->round;
 
-	if (!d->rounds) {
+	if (!d->totals.rounds) {
 		snprintf(why, len, "no round has ended yet");
 		return false;
 	}
@@ -81,8 +84,7 @@ static bool healthy(void *arg, char *why, size_t len)
 		snprintf(why, len, "the devices could not be listed");
 		return false;
 	}
-	snprintf(why, len, "%u devices: %u as wanted, %u held back, %u left alone, %u failed",
-		 r->devices, r->fit, r->held_back, r->left_alone, r->failed);
+	status(r, why, len);
 	return !r->failed;
 }
 
@@ -92,11 +94,9 @@ static void textfile(struct daemon *d)
 
 	if (!d->cfg->textfile[0])
 		return;
-	s = bt_samples_new();
+	s = samples(d);
 	if (!s)
 		return;
-	bt_samples_collect(s);
-	bt_err_clear();
 	if (bt_samples_textfile(s, d->cfg->textfile))
 		bt_log_once(&d->said_file, BT_LOG_ERR, "metrics", "%s",
 			    bt_err_text() ? bt_err_text() : "cannot write the textfile");
@@ -157,11 +157,11 @@ static int http_open(struct daemon *d, const struct bt_config *cfg)
 
 /* --- rounds --------------------------------------------------------------------------------- */
 
-static void status(const struct bt_round *r, char *buf, size_t len)
+static void count_round(struct daemon *d)
 {
-	snprintf(buf, len, "%u device%s: %u as wanted, %u held back, %u left alone, %u failed",
-		 r->devices, r->devices == 1 ? "" : "s", r->fit, r->held_back, r->left_alone,
-		 r->failed);
+	d->totals.rounds++;
+	d->totals.errors += d->round.failed != 0;
+	d->totals.size_resets += d->round.size_resets;
 }
 
 static void round_now(struct daemon *d)
@@ -170,25 +170,22 @@ static void round_now(struct daemon *d)
 	int err;
 
 	err = bt_reconcile(d->rec, &d->round);
-	d->ended_ms = now_ms();
+	d->ended_ms = bt_now_ms();
 	d->soon_set = false;
 	bt_loop_set(d->loop, d->soon, -1);
-	bt_loop_set(d->loop, d->tick, (long)d->cfg->interval * 1000);
+	bt_loop_set(d->loop, d->tick, d->round.postponed ? 0 : (long)d->cfg->interval * 1000);
+	bt_loop_set(d->loop, d->dress, 0);
 	if (err) {
-		d->failed_rounds++;
+		d->totals.errors++;
 		bt_log_once(&d->said_round, BT_LOG_ERR, "round", "%s",
 			    bt_err_text() ? bt_err_text() : strerror(-err));
 		bt_err_clear();
 		return;
 	}
-	d->rounds++;
+	count_round(d);
 	d->said_round.hash = 0;
-	if (d->round.more) {
-		d->soon_set = true;
-		bt_loop_set(d->loop, d->soon, SETTLE_MS);
-	}
 	status(&d->round, words, sizeof(words));
-	bt_log(BT_LOG_DEBUG, "round %lu: %s, %u changes, %.1f ms", d->rounds, words,
+	bt_log(BT_LOG_DEBUG, "round %lu: %s, %u changes, %.1f ms", d->totals.rounds, words,
 	       d->round.changes, (double)d->round.duration_ns / 1e6);
 	bt_notify_status(words);
 	textfile(d);
@@ -199,16 +196,24 @@ static void on_tick(void *arg)
 	round_now(arg);
 }
 
+static void on_dress(void *arg)
+{
+	struct daemon *d = arg;
+
+	if (bt_reconciler_dress(d->rec, DRESS_MS))
+		bt_loop_set(d->loop, d->dress, 0);
+}
+
 /* A round for an event: not at once, and not so often that a storm of events takes the machine. */
 static void round_soon(struct daemon *d)
 {
-	long long at = now_ms() + SETTLE_MS;
+	long long at = bt_now_ms() + SETTLE_MS;
 	long long next = d->ended_ms + EVENT_SHARE * (long long)(d->round.duration_ns / 1000000);
 
 	if (d->soon_set)
 		return;
 	d->soon_set = true;
-	bt_loop_set(d->loop, d->soon, (long)((at > next ? at : next) - now_ms()));
+	bt_loop_set(d->loop, d->soon, (long)((at > next ? at : next) - bt_now_ms()));
 }
 
 static int events_open(struct daemon *d)
@@ -229,7 +234,7 @@ static void on_events(void *arg)
 	int seen = bt_nlevents_read(d->events);
 
 	if (seen == BT_EVENT_LOST) {
-		d->events_lost++;
+		d->totals.events_lost++;
 		bt_log(BT_LOG_INFO,
 		       "more changes than could be told one by one: looking at all devices");
 	}
@@ -350,8 +355,9 @@ static int set_up_loop(struct daemon *d)
 	d->tick = bt_loop_timer(d->loop, true, on_tick, d);
 	d->soon = bt_loop_timer(d->loop, false, on_tick, d);
 	d->alive = bt_loop_timer(d->loop, false, on_alive, d);
+	d->dress = bt_loop_timer(d->loop, false, on_dress, d);
 	d->http_timer = bt_loop_timer(d->loop, false, on_http, d);
-	if (d->tick < 0 || d->soon < 0 || d->alive < 0 || d->http_timer < 0)
+	if (d->tick < 0 || d->soon < 0 || d->alive < 0 || d->dress < 0 || d->http_timer < 0)
 		return -ENFILE;
 	return 0;
 }
@@ -386,8 +392,9 @@ static int once(struct daemon *d)
 		err = bt_reconcile(d->rec, &d->round);
 		if (err)
 			return err;
-		d->rounds++;
-	} while (d->round.more);
+		count_round(d);
+		bt_reconciler_dress(d->rec, UINT_MAX);
+	} while (d->round.postponed);
 	status(&d->round, words, sizeof(words));
 	bt_log(BT_LOG_NOTICE, "%s", words);
 	textfile(d);

@@ -7,9 +7,11 @@
 #define DAEMON_DEVS_H
 
 #include <linux/types.h>
+#include <net/if.h>
 #include <stdbool.h>
 
 #include "daemon/log.h"
+#include "daemon/policy.h"
 
 #define BT_NSID_SELF (-1) /* the namespace of the daemon */
 
@@ -28,11 +30,22 @@ enum bt_topic {
 struct bt_dev {
 	int nsid, ifindex;
 	unsigned int round; /* in which it was last seen */
-	__u64 programs; /* hash of what is attached, when it was last dressed */
-	bool undressed; /* that failed */
-	/* elsewhere: the cookie of the namespace, and the end of the pair that is here */
+	/* Elsewhere: the cookie of the namespace (0: not known), and the end of the pair that is here. */
 	__u64 cookie;
 	int near;
+	/* What was found out about its programs, which is good while daemon/marks.h gives the same number. */
+	__u64 mark; /* 0: nothing */
+	long long looked_ms; /* when, monotonic */
+	enum bt_programs programs;
+	unsigned int unsafe; /* programs that are not known to be safe */
+	char *culprit; /* one phrase about the worst, or NULL */
+	/* Observers and guard were put on, or found there, when it had this number. */
+	__u64 dressed;
+	bool undressed; /* that failed */
+	/* Of those that the configuration names, for metrics. */
+	bool named;
+	char name[IFNAMSIZ];
+	unsigned int all_unsafe; /* of both ends */
 	struct bt_said said[__BT_TOPIC_MAX];
 	struct bt_dev *next;
 };
@@ -41,8 +54,13 @@ struct bt_devs;
 struct bt_devs *bt_devs_new(void); /* NULL: out of memory */
 void bt_devs_free(struct bt_devs **d);
 
+/* The device, or NULL. */
+struct bt_dev *bt_devs_find(const struct bt_devs *d, int nsid, int ifindex);
 /* The device, made if it is new, marked as seen in @round. NULL: out of memory. */
 struct bt_dev *bt_devs_get(struct bt_devs *d, int nsid, int ifindex, unsigned int round);
+/* Calls fn for each. */
+void bt_devs_each(const struct bt_devs *d, void (*fn)(void *arg, const struct bt_dev *dev),
+		  void *arg);
 /* Forgets those that were not seen in @round, but those of which @gone (may be NULL) says no; returns how many. */
 unsigned int bt_devs_sweep(struct bt_devs *d, unsigned int round,
 			   bool (*gone)(void *arg, const struct bt_dev *dev), void *arg);

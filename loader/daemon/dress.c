@@ -60,24 +60,24 @@ static int on_pin(const struct bt_pin *pin, const char *path, void *arg)
 {
 	struct reading *r = arg;
 	struct bt_attached at = {};
-	__u32 *more;
+	struct bt_own_prog *more;
 
 	if (pin->netns != r->netns || strncmp(pin->prog, "bigtcp_", 7) != 0 ||
 	    !bt_attached_read(pin, path, &at))
 		return 0;
-	more = reallocarray(r->own->ids, r->own->n + 1, sizeof(*more));
+	more = reallocarray(r->own->v, r->own->n + 1, sizeof(*more));
 	if (!more)
 		return -ENOMEM;
-	r->own->ids = more;
-	more[r->own->n++] = at.prog_id;
+	r->own->v = more;
+	more[r->own->n++] = (struct bt_own_prog){ at.prog_id, pin->ifindex };
 	return 0;
 }
 
 static int by_id(const void *a, const void *b)
 {
-	const __u32 *x = a, *y = b;
+	const struct bt_own_prog *x = a, *y = b;
 
-	return *x < *y ? -1 : *x > *y;
+	return x->id < y->id ? -1 : x->id > y->id;
 }
 
 int bt_own_read(struct bt_own *own)
@@ -94,17 +94,28 @@ int bt_own_read(struct bt_own *own)
 	err = dirfd < 0 ? dirfd : bt_pins_each(dirfd, on_pin, &r);
 	bt_err_clear();
 	if (own->n)
-		qsort(own->ids, own->n, sizeof(*own->ids), by_id);
+		qsort(own->v, own->n, sizeof(*own->v), by_id);
 	return err == -ENOENT ? 0 : err;
 }
 
 bool bt_own_has(const struct bt_own *own, __u32 id)
 {
-	return own->n && bsearch(&id, own->ids, own->n, sizeof(*own->ids), by_id);
+	const struct bt_own_prog key = { .id = id };
+
+	return own->n && bsearch(&key, own->v, own->n, sizeof(key), by_id);
+}
+
+unsigned int bt_own_at(const struct bt_own *own, int ifindex)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < own->n; i++)
+		n += own->v[i].ifindex == ifindex;
+	return n;
 }
 
 void bt_own_free(struct bt_own *own)
 {
-	free(own->ids);
+	free(own->v);
 	*own = (struct bt_own){};
 }

@@ -13,13 +13,18 @@ int bt_dress(const char *dev, bool observe, bool guard, bool *observed, bool *gu
 
 /* Ids of the programs that bigtcp's pins hold at tc, of this namespace. */
 struct bt_own {
-	__u32 *ids;
+	struct bt_own_prog {
+		__u32 id;
+		int ifindex;
+	} * v; /* by id */
 	unsigned int n;
 };
 
 /* For bt_own_free(). 0 or -errno without a sentence. Takes no right to look at others' programs. */
 int bt_own_read(struct bt_own *own);
 bool bt_own_has(const struct bt_own *own, __u32 id);
+/* How many are at a device. */
+unsigned int bt_own_at(const struct bt_own *own, int ifindex);
 void bt_own_free(struct bt_own *own);
 
 #endif

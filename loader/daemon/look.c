@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What there is at a device: its programs and their verdicts. */
-#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +9,6 @@
 #include "base/err.h"
 #include "daemon/reconcile_int.h"
 
-static void add_hash(__u64 *h, const struct bt_attached *at)
-{
-	char text[80];
-
-	snprintf(text, sizeof(text), "%s %u;", at->hook, at->prog_id);
-	for (const char *s = text; *s; s++)
-		*h = (*h ^ (unsigned char)*s) * 0x100000001b3;
-}
-
 static enum bt_programs class_of(const struct bt_judged *j)
 {
 	if (j->ours || j->at.no_jumbo || !bt_verdict_unsafe(j->verdict))
@@ -25,18 +16,17 @@ static enum bt_programs class_of(const struct bt_judged *j)
 	return j->verdict == BT_VERDICT_UNKNOWN ? BT_PROGRAMS_UNKNOWN : BT_PROGRAMS_UNSAFE;
 }
 
-static void blame(struct bt_end *e, const struct bt_judged *j)
+__attribute__((format(printf, 2, 3))) static void blame(struct bt_dev *dev, const char *fmt, ...)
 {
 	char *text = NULL;
+	va_list ap;
 
-	if (asprintf(&text, "program %s (id %u) at %s %s: %s%s%s", j->name, j->at.prog_id,
-		     e->link.name, j->at.hook,
-		     j->verdict == BT_VERDICT_UNKNOWN ? "not known to be safe"
-						      : bt_verdict_name(j->verdict),
-		     j->why[0] ? ", " : "", j->why) < 0)
-		return;
-	free(e->culprit);
-	e->culprit = text;
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	free(dev->culprit);
+	dev->culprit = text;
 }
 
 /* A program of somebody else that runs before ours can keep packets from it. */
@@ -61,78 +51,89 @@ static void look_in_front(struct bt_end *e, const struct bt_judged *v, unsigned 
 	e->dev->said[BT_TOPIC_FRONT].hash = 0;
 }
 
-static __u64 judge(struct bt_reconciler *r, struct bt_end *e)
+/* false: it could not be found out. */
+static bool judge(struct bt_reconciler *r, struct bt_end *e)
 {
+	struct bt_dev *dev = e->dev;
 	struct bt_judged *v __free = NULL;
-	__u64 h = 0xcbf29ce484222325;
 	unsigned int n = 0, n_new = 0;
 	int err;
 
 	err = bt_judge_dev(r->judge, e->link.name, &v, &n, &n_new);
 	r->audited += n_new;
 	if (err) {
-		e->programs = BT_PROGRAMS_UNKNOWN;
+		dev->programs = BT_PROGRAMS_UNKNOWN;
 		bt_end_failed(r, e, BT_TOPIC_LOOK, "cannot look at its programs", err);
-		return 0;
+		return false;
 	}
 	for (unsigned int i = 0; i < n; i++) {
 		enum bt_programs class = class_of(&v[i]);
+		bool known = v[i].verdict != BT_VERDICT_UNKNOWN;
 
-		add_hash(&h, &v[i].at);
-		if (class > e->programs) {
-			e->programs = class;
-			blame(e, &v[i]);
-		}
+		dev->unsafe += class != BT_PROGRAMS_SAFE;
+		if (class <= dev->programs)
+			continue;
+		dev->programs = class;
+		blame(dev, "program %s (id %u) at %s %s: %s%s%s", v[i].name, v[i].at.prog_id,
+		      e->link.name, v[i].at.hook,
+		      known ? bt_verdict_name(v[i].verdict) : "not known to be safe",
+		      v[i].why[0] ? ", " : "", v[i].why);
 	}
 	look_in_front(e, v, n);
-	return h;
+	return true;
 }
 
 /* Without the right to look at programs: there is none but ours, or it is unknown. */
-static __u64 count(struct bt_reconciler *r, struct bt_end *e, bool any)
+static bool count(struct bt_reconciler *r, struct bt_end *e)
 {
+	struct bt_dev *dev = e->dev;
 	struct bt_attached *at __free = NULL;
-	__u64 h = 0xcbf29ce484222325;
 	unsigned int n = 0;
 	int err;
 
 	err = bt_hooks_list(e->link.name, &at, &n);
 	if (err) {
-		e->programs = any ? BT_PROGRAMS_SAFE : BT_PROGRAMS_UNKNOWN;
+		dev->programs = BT_PROGRAMS_UNKNOWN;
 		bt_end_failed(r, e, BT_TOPIC_LOOK, "cannot list its programs", err);
-		return 0;
+		return false;
 	}
 	for (unsigned int i = 0; i < n; i++) {
-		add_hash(&h, &at[i]);
-		if (any || e->programs || at[i].no_jumbo || bt_own_has(&r->own, at[i].prog_id))
+		if (at[i].no_jumbo || bt_own_has(&r->own, at[i].prog_id))
 			continue;
-		e->programs = BT_PROGRAMS_UNKNOWN;
-		if (asprintf(&e->culprit, "program %u at %s %s: judging it takes CAP_SYS_ADMIN",
-			     at[i].prog_id, e->link.name, at[i].hook) < 0)
-			e->culprit = NULL;
+		if (!dev->unsafe++)
+			blame(dev, "program %u at %s %s: judging it takes CAP_SYS_ADMIN",
+			      at[i].prog_id, e->link.name, at[i].hook);
+		dev->programs = BT_PROGRAMS_UNKNOWN;
 	}
-	return h;
+	return true;
 }
 
-void bt_end_programs(struct bt_reconciler *r, struct bt_end *e, const struct bt_rule *rule)
+static void look_at_programs(struct bt_reconciler *r, struct bt_end *e)
 {
-	bool any = rule->policy == BT_POLICY_FORCE;
+	struct bt_dev *dev = e->dev;
+	const long long age = r->now_ms - dev->looked_ms;
 
-	e->programs = BT_PROGRAMS_SAFE;
-	free(e->culprit);
-	e->culprit = NULL;
-	e->attached = r->judge && !any ? judge(r, e) : count(r, e, any);
+	e->mark = r->marks ? bt_marks_of(r->marks, &e->link) : 0;
+	if (!r->fresh && e->mark && e->mark == dev->mark &&
+	    age < (long long)r->cfg->audit_interval * 1000)
+		return;
+	dev->programs = BT_PROGRAMS_SAFE;
+	dev->unsafe = 0;
+	free(dev->culprit);
+	dev->culprit = NULL;
+	dev->mark = 0;
+	/* What is attached between the number and the look gives another number next time. */
+	if (r->judge ? judge(r, e) : count(r, e)) {
+		dev->mark = e->mark;
+		dev->looked_ms = r->now_ms;
+		dev->said[BT_TOPIC_LOOK].hash = 0;
+	}
 }
 
-void bt_end_look(struct bt_reconciler *r, struct bt_end *e, const struct bt_rule *rule)
+void bt_end_look(struct bt_reconciler *r, struct bt_end *e, const struct bt_kept *kept)
 {
-	struct bt_kept kept;
-	int err;
-
-	err = bt_kept_get(e->ifindex, &kept);
-	if (err && err != -ENOENT)
-		bt_end_failed(r, e, BT_TOPIC_LOOK, "cannot read what is kept of its sizes", err);
-	e->state = bt_sizes_compare(&e->link, err ? NULL : &kept);
-	e->setter = err ? BT_SET_BY_NOBODY : (enum bt_setter)kept.setter;
-	bt_end_programs(r, e, rule);
+	e->state = bt_sizes_compare(&e->link, kept);
+	e->setter = kept ? (enum bt_setter)kept->setter : BT_SET_BY_NOBODY;
+	look_at_programs(r, e);
+	e->programs = e->dev->programs;
 }

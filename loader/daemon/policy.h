@@ -13,7 +13,7 @@
 enum bt_policy {
 	BT_POLICY_REFUSE, /* sizes stay at, or go back to, 64 KiB */
 	BT_POLICY_WARN, /* sizes are set, and the log says so */
-	BT_POLICY_FORCE, /* sizes are set, programs are not even looked at */
+	BT_POLICY_FORCE, /* sizes are set, whatever the programs are */
 };
 
 enum bt_programs {

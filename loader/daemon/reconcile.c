@@ -14,12 +14,8 @@
 #include "core/kbtf.h"
 #include "core/pins.h"
 
-/* Rounds until what failed at a device is tried again, unless something changes there. */
-#define TRY_AGAIN 6
-/* Of a round, for programs of our own: attaching one waits for RCU, and 1,000 devices take half a minute. Between rounds there
- * is time for the watchdog, metrics and signals.
- */
-#define DRESS_NS 500000000ULL
+/* What there is to look at for the first time, and audits, are left to the next round after this. */
+#define ROUND_MS 10000
 
 /* What one round works on. */
 struct work {
@@ -32,7 +28,8 @@ struct work {
 	unsigned int n_units;
 	struct bt_end **by_nsid; /* [n_far] the ends elsewhere, those of a namespace together */
 	struct bt_places *places;
-	__u64 dress_ns; /* taken so far */
+	struct bt_kept_dev *kept; /* of this namespace */
+	unsigned int n_kept;
 	__u64 cookie; /* of the namespace that visit() is in; 0: not known */
 	bool can_change;
 };
@@ -42,18 +39,12 @@ static void work_free(struct work *w)
 	for (unsigned int i = 0; w->ends && i < w->n_links + w->n_far; i++)
 		free(w->ends[i].culprit);
 	bt_places_free(&w->places);
+	bt_marks_free(&w->r->marks);
+	free(w->kept);
 	free(w->by_nsid);
 	free(w->units);
 	free(w->ends);
 	free(w->links);
-}
-
-static __u64 now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (__u64)t.tv_sec * 1000000000 + (__u64)t.tv_nsec;
 }
 
 /* --- which devices --------------------------------------------------------------------- */
@@ -155,6 +146,13 @@ static void no_way(struct bt_end *e, const struct bt_unit *u, int err)
 			    e->nsid, why);
 }
 
+/* Of the namespace we are in; without them everything is looked at in full. */
+static void new_marks(struct bt_reconciler *r)
+{
+	bt_marks_free(&r->marks);
+	bt_marks_new(&r->marks);
+}
+
 /* Calls fn for each end in other namespaces, there. */
 static void visit(struct work *w, bool (*wants)(const struct bt_end *e),
 		  void (*fn)(struct work *w, struct bt_end *e, const struct bt_unit *u))
@@ -169,6 +167,8 @@ static void visit(struct work *w, bool (*wants)(const struct bt_end *e),
 		if (!any)
 			continue;
 		err = bt_places_enter(w->places, nsid);
+		if (!err && !wants)
+			new_marks(w->r);
 		w->cookie = 0;
 		if (!err && bt_netns_cookie(&w->cookie))
 			w->cookie = 0;
@@ -188,7 +188,12 @@ static void visit(struct work *w, bool (*wants)(const struct bt_end *e),
 
 static void look_far(struct work *w, struct bt_end *e, const struct bt_unit *u)
 {
-	int err = bt_link_get(e->ifindex, &e->link);
+	struct bt_kept kept;
+	int err;
+
+	if (!u->near->dev)
+		return;
+	err = bt_link_get(e->ifindex, &e->link);
 
 	/* Gone, or gone on to somewhere else: the next round will know. */
 	if (err) {
@@ -204,7 +209,9 @@ static void look_far(struct work *w, struct bt_end *e, const struct bt_unit *u)
 	}
 	e->dev->cookie = w->cookie;
 	e->dev->near = u->near->ifindex;
-	bt_end_look(w->r, e, u->rule);
+	err = bt_kept_get(e->ifindex, &kept);
+	bt_err_clear(); /* what can't be read can't be changed either, which is told then */
+	bt_end_look(w->r, e, err ? NULL : &kept);
 }
 
 static bool has_todo(const struct bt_end *e)
@@ -233,64 +240,40 @@ static int find_places(struct work *w)
 
 /* --- this namespace --------------------------------------------------------------------- */
 
-static void look_here(struct work *w, struct bt_end *e, const struct bt_rule *rule)
+static void look_here(struct work *w, struct bt_end *e)
 {
 	if (e->link.ifindex)
 		return;
-	e->link = w->links[e - w->ends];
 	e->dev = bt_devs_get(w->r->devs, BT_NSID_SELF, e->ifindex, w->r->nr);
-	if (e->dev)
-		bt_end_look(w->r, e, rule);
-	else
-		e->link.ifindex = 0;
+	if (!e->dev)
+		return;
+	e->link = w->links[e - w->ends];
+	bt_end_look(w->r, e, bt_kept_find(w->kept, w->n_kept, e->ifindex));
 }
 
-static void dress(struct work *w, const struct bt_unit *u)
+static bool too_long(const struct work *w)
 {
-	struct bt_reconciler *r = w->r;
-	struct bt_end *e = u->near;
-	bool observed = false, guarded = false;
-	bool again = r->fresh || (e->dev->undressed && r->nr % TRY_AGAIN == 0);
-	__u64 start;
-	int err;
-
-	if ((e->dev->programs == e->attached && !again) || !w->can_change)
-		return;
-	if (w->dress_ns > DRESS_NS) {
-		e->dev->programs = 0; /* no hash: in the next round */
-		r->round->more = true;
-		return;
-	}
-	start = now_ns(CLOCK_MONOTONIC);
-	err = bt_dress(e->link.name, u->rule->observe, u->rule->guard, &observed, &guarded);
-	if (err)
-		bt_end_failed(r, e, BT_TOPIC_DRESS, "cannot observe or guard it", err);
-	else
-		e->dev->said[BT_TOPIC_DRESS].hash = 0;
-	w->dress_ns += now_ns(CLOCK_MONOTONIC) - start;
-	e->dev->undressed = err;
-	r->round->changes += observed + guarded;
-	if (observed || guarded) {
-		bt_log(BT_LOG_INFO, "%s: %s", e->link.name,
-		       observed && guarded ? "jumbo packets are counted, forged ones dropped"
-		       : observed	   ? "jumbo packets are counted"
-					   : "forged jumbo packets are dropped");
-		bt_end_programs(r, e, u->rule);
-	}
-	e->dev->programs = e->attached;
+	return w->r->audited && bt_now_ms() - w->r->now_ms > ROUND_MS;
 }
 
 static void look(struct work *w)
 {
+	new_marks(w->r);
 	for (unsigned int i = 0; i < w->n_units; i++) {
 		const struct bt_unit *u = &w->units[i];
 
-		look_here(w, u->near, u->rule);
+		if (too_long(w)) {
+			w->r->round->postponed++;
+			/* It is still there. */
+			bt_devs_get(w->r->devs, BT_NSID_SELF, u->near->ifindex, w->r->nr);
+			continue;
+		}
+		look_here(w, u->near);
 		if (!u->near->link.ifindex)
 			continue;
-		dress(w, u);
+		bt_unit_dress(w->r, u, w->can_change);
 		if (u->far && u->far->nsid == BT_NSID_SELF)
-			look_here(w, u->far, u->rule);
+			look_here(w, u->far);
 	}
 	if (w->places)
 		visit(w, NULL, look_far);
@@ -303,7 +286,7 @@ static void decide_and_act(struct work *w)
 
 		if (!u->near->link.ifindex)
 			continue;
-		bt_unit_decide(w->r, u);
+		bt_unit_decide(u);
 		if (!w->can_change)
 			continue;
 		bt_end_act(w->r, u, u->near);
@@ -341,12 +324,27 @@ static void check_means(struct work *w)
 		bt_own_read(&r->own);
 }
 
+/* What is kept of devices that are gone. */
+static void sweep_kept(const struct work *w)
+{
+	bool gone = false;
+
+	for (unsigned int i = 0; i < w->n_kept && !gone; i++) {
+		const struct bt_link key = { .ifindex = w->kept[i].ifindex };
+
+		gone = !bsearch(&key, w->links, w->n_links, sizeof(key), by_ifindex);
+	}
+	if (gone && w->can_change && bt_sizes_sweep() < 0)
+		bt_err_clear();
+}
+
 /*
- * A device that was not seen in this round. One elsewhere is gone if its pair is, or is another device now; then what is kept of its
- * sizes is forgotten here, for nobody can look for it there: most often its namespace is gone too. Until that is known it stays:
- * the pair may have gone after the devices were listed, or there may be no way into its namespace.
+ * A device that was not seen in this round. One elsewhere is gone if its pair is, or is another device now; then what is
+ * kept of its sizes is forgotten here, for nobody can look for it there: most often its namespace is gone too. Until
+ * that is known it stays: the pair may have gone after the devices were listed, or there may be no way into its
+ * namespace.
  */
-static bool gone(void *arg, const struct bt_dev *dev)
+static bool is_gone(void *arg, const struct bt_dev *dev)
 {
 	const struct work *w = arg;
 	const struct bt_link key = { .ifindex = dev->near };
@@ -370,6 +368,8 @@ static int work(struct work *w)
 
 	check_means(w);
 	err = bt_link_list(&w->links, &w->n_links);
+	if (!err && bt_kept_list(&w->kept, &w->n_kept))
+		bt_err_clear(); /* what can't be read can't be changed either, which is told then */
 	if (!err)
 		err = find_units(w);
 	if (!err)
@@ -377,13 +377,30 @@ static int work(struct work *w)
 	if (err)
 		return err;
 	if (r->judge)
-		bt_judge_expire(r->judge, r->cfg->audit_interval);
+		bt_judge_expire(r->judge, r->cfg->audit_interval / 2);
+	r->n_queue = r->at_queue = 0;
 	look(w);
 	decide_and_act(w);
 	r->round->devices = w->n_units;
-	if (bt_devs_sweep(r->devs, r->nr, gone, w) && w->can_change && bt_sizes_sweep() < 0)
-		bt_err_clear();
+	bt_devs_sweep(r->devs, r->nr, is_gone, w);
+	sweep_kept(w);
 	return 0;
+}
+
+long long bt_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static __u64 now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (__u64)t.tv_sec * 1000000000 + (__u64)t.tv_nsec;
 }
 
 int bt_reconcile(struct bt_reconciler *r, struct bt_round *out)
@@ -396,6 +413,7 @@ int bt_reconcile(struct bt_reconciler *r, struct bt_round *out)
 	bt_err_clear();
 	if (!++r->nr)
 		r->nr = 1;
+	r->now_ms = bt_now_ms();
 	r->round = &round;
 	err = work(&w);
 	r->round = NULL;
@@ -407,7 +425,8 @@ int bt_reconcile(struct bt_reconciler *r, struct bt_round *out)
 		malloc_trim(0);
 	}
 	r->audited = 0;
-	r->fresh = false;
+	if (!round.postponed)
+		r->fresh = false;
 	round.duration_ns = now_ns(CLOCK_MONOTONIC) - start;
 	round.when = (double)now_ns(CLOCK_REALTIME) / 1e9;
 	*out = round;
@@ -441,6 +460,7 @@ void bt_reconciler_free(struct bt_reconciler **rp)
 	bt_judge_free(&r->judge);
 	bt_devs_free(&r->devs);
 	bt_own_free(&r->own);
+	free(r->queue);
 	if (r->home >= 0)
 		close(r->home);
 	free(r);
@@ -451,4 +471,9 @@ void bt_reconciler_config(struct bt_reconciler *r, const struct bt_config *cfg)
 {
 	r->cfg = cfg;
 	r->fresh = true;
+}
+
+const struct bt_devs *bt_reconciler_devs(const struct bt_reconciler *r)
+{
+	return r->devs;
 }

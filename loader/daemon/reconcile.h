@@ -7,9 +7,9 @@
 #define DAEMON_RECONCILE_H
 
 #include <linux/types.h>
-#include <stdbool.h>
 
 #include "daemon/config.h"
+#include "daemon/devs.h"
 
 struct bt_reconciler;
 
@@ -19,10 +19,10 @@ struct bt_round {
 	unsigned int fit; /* with sizes as wanted */
 	unsigned int held_back; /* at 64 KiB because of their programs */
 	unsigned int left_alone; /* an administrator's */
-	unsigned int unsafe; /* with an unsafe program, or one that is not known to be safe */
 	unsigned int failed; /* something could not be done; it will be tried again */
+	unsigned int postponed; /* not looked at in this round, which took too long */
 	unsigned int changes; /* made in this round */
-	bool more; /* devices are left that are to get programs of ours: the next round should be soon */
+	unsigned int size_resets; /* found changed by somebody else */
 	__u64 duration_ns;
 	double when; /* it ended, in seconds since the epoch */
 };
@@ -36,5 +36,17 @@ void bt_reconciler_config(struct bt_reconciler *r, const struct bt_config *cfg);
  * is in the log.
  */
 int bt_reconcile(struct bt_reconciler *r, struct bt_round *round);
+
+/*
+ * Puts observers and guards on the devices of the last round that lack them, for about @ms milliseconds. Returns how many
+ * devices are left.
+ */
+unsigned int bt_reconciler_dress(struct bt_reconciler *r, unsigned int ms);
+
+/* Milliseconds, monotonic. */
+long long bt_now_ms(void);
+
+/* What is remembered of the devices of the last round. */
+const struct bt_devs *bt_reconciler_devs(const struct bt_reconciler *r);
 
 #endif
