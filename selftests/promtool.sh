@@ -27,11 +27,11 @@ chmod 755 "$work"
 
 download()
 {
-	(cd "$work" && timeout 300 apt-get -q -o Acquire::Retries=3 download prometheus) >"$work/log" 2>&1
+	(cd "$work" && timeout 90 apt-get -q -o Acquire::Retries=3 download prometheus) >"$work/log" 2>&1
 }
 
 # The lists may be older than the mirror, or missing.
-download || { timeout 300 apt-get -q update >/dev/null 2>&1 && download; } ||
+download || { timeout 90 apt-get -q update >/dev/null 2>&1 && download; } ||
 	die "apt-get could not download prometheus: $(grep '^E: ' "$work/log" | tail -n 1)"
 deb=$(basename "$work"/*.deb .deb)
 mkdir "$work/out" || die "$cache can't be written"
