@@ -267,16 +267,54 @@ static int renew(const struct place *p, enum observe_hook hook, struct bt_attach
 	return err ? err : 1;
 }
 
+/* A device that moves to another namespace keeps its links: that of the other one counts for nobody. */
+static int drop_stray(const struct bt_pin *pin, const char *path, void *arg)
+{
+	const struct bt_hook *at = arg;
+	struct bt_link_info info;
+	int link __close = -1;
+
+	if (pin->kind != BT_PIN_TCX || strcmp(pin->prog, BT_PIN_OBSERVE))
+		return 0;
+	link = bpf_obj_get(path);
+	if (link < 0 || bt_link_info(link, &info))
+		return 0;
+	for (__u32 i = 0; i < at->n; i++) {
+		if (at->progs[i].link_id == info.id && !bpf_link_detach(link))
+			return bt_unpin(path);
+	}
+	return 0;
+}
+
+static void drop_strays(const struct place *p, enum observe_hook hook)
+{
+	__u32 type = hook == OBSERVE_EGRESS ? BT_TCX_EGRESS : BT_TCX_INGRESS;
+	struct bt_hook at;
+	int dirfd __close = -1;
+
+	/* As a rule a new device has no program. */
+	if (bt_prog_query(p->ifindex, type, &at) || !at.n)
+		return;
+	dirfd = bt_pins_open(false);
+	if (dirfd < 0 || bt_pins_each(dirfd, drop_stray, &at))
+		bt_err_clear();
+}
+
 /* 1: it was attached or replaced (*fresh: attached). */
 static int on_at(const struct place *p, enum observe_hook hook, bool *fresh)
 {
+	struct observe_key key = { .ifindex = (__u32)p->ifindex, .hook = hook };
 	struct bt_attach_opts o = { .hook = hooks[hook], .target = p->dev, .swept = true };
 	struct bt_attached at;
 	int err;
 
 	if (bt_attached_find(p->ifindex, hooks[hook], BT_PIN_OBSERVE, &at))
 		return renew(p, hook, &at);
+	drop_strays(p, hook);
 	err = want(p->netns, hook, -1);
+	/* Of a device that had this number in a namespace that had this one. */
+	if (!err)
+		bpf_map_delete_elem(mine.p.stats, &key);
 	if (!err)
 		err = bt_attach(mine.p.prog[hook], BT_PIN_OBSERVE, &o, &at);
 	if (err == -EEXIST && bt_attached_find(p->ifindex, hooks[hook], BT_PIN_OBSERVE, &at)) {
