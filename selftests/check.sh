@@ -27,7 +27,7 @@ suites()
 style 180 sh selftests/style.sh
 unit 300 $OUT/tests/unit --tap -j2
 fuzz 420 sh selftests/fuzz.sh
-pkg 900 bash selftests/pkg/run.sh
+pkg 1800 bash selftests/pkg/run.sh
 prog 1200 $OUT/tests/prog --tap -j2
 net 2400 bash selftests/net/run.sh
 vm 3000 sh selftests/vm/run.sh

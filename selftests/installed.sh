@@ -23,7 +23,7 @@ rm -f /dev/shm/.bt.$$
 failed=0
 for what in "$@"; do
 	case $what in
-	prog) build/tests/prog --tap -j2 ;;
+	prog) build/tests/prog --tap -j2 ${BT_PROG_FILTER:+--filter "$BT_PROG_FILTER"} ;;
 	net) bash selftests/net/run.sh ;;
 	*) bash selftests/net/run.sh "$what" ;;
 	esac || failed=1
