@@ -63,11 +63,11 @@ static struct bt_samples *samples(const struct daemon *d)
 	return bt_export(&d->totals, &d->round, bt_reconciler_devs(d->rec));
 }
 
-static int metrics(void *arg, char **text, size_t *len)
+static int metrics(void *arg, FILE *to)
 {
 	struct bt_samples *s __cleanup(bt_samples_free) = samples(arg);
 
-	return s ? bt_samples_text(s, text, len) : -ENOMEM;
+	return s ? bt_samples_write(s, to) : -ENOMEM;
 }
 
 /* The endpoints say that they work, or that they do not; not what they were asked. */

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -94,30 +95,31 @@ static void drop_text(struct bt_http *h)
 	h->text = NULL;
 }
 
-/* The text goes into a file in memory: thousands of devices make megabytes of it, which the daemon would keep while
- * its slowest client reads.
+/* The text goes into a file in memory: thousands of devices make megabytes of it, which would be the daemon's
+ * while its slowest client reads.
  */
 static int make_text(struct bt_http *h)
 {
 	int fd __close = memfd_create("metrics", MFD_CLOEXEC);
-	char *text __free = NULL;
-	size_t len = 0;
+	FILE *to __fclose = NULL;
+	off_t len;
 	int err;
 
 	if (fd < 0)
 		return -errno;
-	err = h->o.metrics(h->o.arg, &text, &len);
+	to = fdopen(fcntl(fd, F_DUPFD_CLOEXEC, 0), "w");
+	if (!to)
+		return -errno;
+	err = h->o.metrics(h->o.arg, to);
 	if (err)
 		return err;
-	for (size_t at = 0; at < len;) {
-		ssize_t n = write(fd, text + at, len - at);
-
-		if (n < 0)
-			return -errno;
-		at += (size_t)n;
-	}
+	if (fflush(to))
+		return -errno;
+	len = lseek(fd, 0, SEEK_END);
+	if (len < 0)
+		return -errno;
 	drop_text(h);
-	h->text = MHD_create_response_from_fd64(len, fd);
+	h->text = MHD_create_response_from_fd64((uint64_t)len, fd);
 	if (!h->text)
 		return -ENOMEM;
 	TAKE_FD(fd);

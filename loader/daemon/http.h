@@ -8,13 +8,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct bt_http_opts {
 	const char *socket; /* path, made with mode 0660; NULL: none */
 	/* "127.0.0.1:9464", "[::1]:9464", "localhost:9464"; port 0: one that is free. NULL: none */
 	const char *listen;
-	/* The text of /metrics, which is freed here. 0, or -errno (the client gets 500). */
-	int (*metrics)(void *arg, char **text, size_t *len);
+	/* Writes the text of /metrics. 0, or -errno (the client gets 500). */
+	int (*metrics)(void *arg, FILE *to);
 	/* /healthz: true is 200, false 503. @why: one sentence, which the client gets either way. */
 	bool (*healthy)(void *arg, char *why, size_t len);
 	void *arg;

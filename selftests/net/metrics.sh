@@ -360,7 +360,11 @@ endpoint()
 	cp "$tmp/body" "$tmp/metrics"
 	same loopback "$(status_of in_ns rcv curl -sS --max-time 30 http://127.0.0.1:9464/metrics)" 200 || return
 	same "the same names" "$(sed '/^#/d; s/[{ ].*//' "$tmp/body" | sort -u)" \
-		"$(sed '/^#/d; s/[{ ].*//' "$tmp/metrics" | sort -u)"
+		"$(sed '/^#/d; s/[{ ].*//' "$tmp/metrics" | sort -u)" || return
+	same "samples that the command does not show" "$(comm -13 <(rcv metrics | sed '/^#/d; s/ [^ ]*$//' | sort) \
+		<(sed '/^#/d; s/ [^ ]*$//' "$tmp/metrics" | sort) | sed 's/[{ ].*//' | sort -u | tr '\n' ' ')" \
+		"bigtcp_devices bigtcp_last_reconcile_timestamp_seconds bigtcp_netlink_overruns_total bigtcp_reconcile_duration_seconds bigtcp_reconcile_errors_total bigtcp_reconciles_total bigtcp_size_resets_total bigtcp_unsafe_programs " &&
+		same "unsafe programs" "$(value bigtcp_unsafe_programs 'device="r0"')" 0
 }
 
 endpoint_format()
