@@ -17,6 +17,21 @@ FW=$CORPUS/fw_naive.bpf.o
 net_ns a b
 net_veth a a0 b b0
 
+# What this kernel does, seen live: on a host that is very busy a look may see nothing.
+for _ in 1 2 3 4 5; do
+	form=$("$BIGTCP" probe -j | jq -r .big_tcp.send.form)
+	[ "$form" = unknown ] || break
+done
+
+# a preflight whose own look saw something
+seen_live()
+{
+	for _ in 1 2 3 4 5; do
+		pf "$@" || return 1
+		row hbh warning 'no such packet was seen' >/dev/null || return 0
+	done
+}
+
 # tc_bpf NS DEV ingress|egress OBJECT: a program as tc attaches it
 tc_bpf()
 {
@@ -32,11 +47,11 @@ no_bpf()
 
 fresh()
 {
-	pf a 0 a0 && row tso-max ok 'driver veth' && row frags note '1428 bytes each' &&
+	seen_live a 0 a0 && row tso-max ok 'driver veth' && row frags note '1428 bytes each' &&
 		row stack warning 'b0 opposite a0: veth in another namespace.*bigtcp -n b enable b0' &&
 		only tunnel ok && only native-xdp ok && row unsafe-program ok && only forward ok &&
 		only qdisc ok && only link-file ok && only kernel ok &&
-		if jq -e '.[] | select(.code == "hbh" and (.found | test("jumbo header is in use")))' "$rows" >/dev/null
+		if [ "$form" = hbh ]
 		then row hbh note 'TCP starts 8 bytes later'
 		else row hbh note 'length field is 0'
 		fi
@@ -106,7 +121,7 @@ tunnel()
 	in_ns a ip link add vx0 type vxlan id 7 dev a0 dstport 4789 || { echo "no vxlan"; return 77; }
 	pf a 0 a0 && row tunnel note 'vx0 is a tunnel \(vxlan\)' && row stack note 'vx0 above a0: vxlan'
 	rc=$?
-	if [ $rc = 0 ] && row hbh note 'jumbo header is in use'; then
+	if [ $rc = 0 ] && [ "$form" = hbh ]; then
 		pf a 3 vx0 && row tunnel refuse 'leave tunnels at 64 KiB' &&
 			row stack warning 'a0 below vx0'
 		rc=$?
@@ -201,7 +216,7 @@ forwarding()
 	in_ns a ip link add f0 type veth peer name f1 && in_ns a ip link set f0 mtu 1508 &&
 		in_ns a ip link set f0 up && in_ns a sh -c "echo 1 >$all" && pf a 0 a0 &&
 		only forward ok && in_ns a ip link set f0 mtu 1500 && pf a "" a0 || { rc=$?; }
-	if [ -z "${rc:-}" ] && row hbh note 'jumbo header is in use'; then
+	if [ -z "${rc:-}" ] && [ "$form" = hbh ]; then
 		row forward refuse 'to f0 \(1500\).*: 1492' && pf a 0 a0 --only-ipv4 && only forward ok
 		rc=$?
 	fi
