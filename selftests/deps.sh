@@ -55,6 +55,7 @@ bsdutils terminal
 gnuplot-nox bench
 procps processes
 libcap2-bin capabilities
+systemd unit-tests
 mawk text
 kmod modules
 xz-utils modules

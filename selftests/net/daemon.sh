@@ -256,7 +256,7 @@ t refuse_near "policy = refuse: 64 KiB while an unsafe program is there, told on
 t refuse_far "and while it is at the other end, in its namespace"
 t killed_while_held_back "killed in between: the next daemon knows"
 t warn "policy = warn: the size stays, told once"
-t force "policy = force: not even looked at"
+t force "policy = force: set, whatever is there"
 t in_front "a program in front of ours is told of"
 t observer_comes_back "an observer that is taken off comes back"
 t clsact_deleted "clsact deleted by somebody else"
@@ -415,9 +415,55 @@ no_bpf()
 	daemon_end
 	[ $status = 0 ]
 }
+
+# setpriv's words for what the unit leaves to the daemon
+unit_caps()
+{
+	sed -n 's/^CapabilityBoundingSet=//p' loader/daemon/bigtcpd.service.in | tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g'
+}
+
+with_the_units_rights()
+{
+	local caps
+
+	caps=$(unit_caps)
+	[ "$caps" = +bpf,+net_admin,+sys_admin,+syslog ] || return
+	"$BIGTCP" detach c2 ingress --prog fw_naive >/dev/null
+	"$BIGTCP" attach --plain c2 ingress "$CORPUS/correct.bpf.o" --prog correct >/dev/null || return
+	daemon_start setpriv --bounding-set "-all,$caps" || return
+	within "a safe program is known to be safe" sized $MAX c2 && within "both ends" both $MAX c1 c1p || return
+	daemon_end
+	[ $status = 0 ] && ! said '^<3>|held at 64 KiB'
+}
+
+no_syslog()
+{
+	# Where the kernel shows its addresses to all, the right is not needed.
+	setpriv --bounding-set -syslog grep -q '^0000000000000000 T' /proc/kallsyms || return 0
+	pair c5 && "$BIGTCP" attach --plain c5 ingress "$CORPUS/correct.bpf.o" --prog correct >/dev/null || return
+	daemon_start setpriv --bounding-set -syslog || return
+	within "a safe program is unknown" said '^<4>c5: sizes are held at 64 KiB: .*not known to be safe' || return
+	daemon_end
+	[ $status = 0 ]
+}
+
+hardened()
+{
+	local unit=$tmp/bigtcpd.service
+
+	if ! command -v systemd-analyze >/dev/null; then
+		echo "no systemd-analyze"
+		return 77
+	fi
+	sed 's|@SBINDIR@/bigtcpd|/bin/true|; s|@SYSCONFDIR@|/etc|' loader/daemon/bigtcpd.service.in >"$unit"
+	systemd-analyze security --offline=yes --threshold=29 --no-pager "$unit"
+}
 t no_sys_admin "without CAP_SYS_ADMIN: what can't be known is told once, the rest works"
 t no_net_admin "without CAP_NET_ADMIN: told once"
 t no_bpf "without CAP_BPF"
+t with_the_units_rights "with the rights that the unit gives"
+t no_syslog "without CAP_SYSLOG"
+t hardened "systemd-analyze security is below 3.0"
 
 # --- under traffic --------------------------------------------------------------------------------------
 
