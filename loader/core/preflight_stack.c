@@ -168,25 +168,38 @@ void bt_pf_tunnel(struct bt_pf *pf)
 
 /* --- XDP ------------------------------------------------------------------------------------------ */
 
-void bt_pf_xdp(struct bt_pf *pf)
+/* Returns how many rows it made. */
+static unsigned int xdp_of(struct bt_pf *pf, const struct bt_link *link)
 {
 	struct bt_xdp_note *notes __free = NULL;
 	unsigned int n = 0;
 	struct bt_check *c;
 
-	if (bt_xdp_notes(pf->dev.name, &notes, &n)) {
-		c = bt_pf_row(pf, BT_LEVEL_WARNING, &pf->dev);
+	if (bt_xdp_notes(link->name, &notes, &n)) {
+		c = bt_pf_row(pf, BT_LEVEL_WARNING, link);
 		bt_say(&c->found, "not looked at");
 		bt_say(&c->why, "%s", bt_err_text() ? bt_err_text() : "it cannot be read");
-		bt_say(&c->advice, "see 'ip link show %s'", pf->dev.name);
+		bt_say(&c->advice, "see 'ip link show %s'", link->name);
 		bt_err_clear();
-		return;
+		return 1;
 	}
 	for (unsigned int i = 0; i < n; i++) {
-		c = bt_pf_row(pf, BT_LEVEL_WARNING, &pf->dev);
+		c = bt_pf_row(pf, BT_LEVEL_WARNING, link);
 		bt_say(&c->found, "%s", notes[i].found);
 		bt_say(&c->why, "%s", notes[i].why);
 		bt_say(&c->advice, "%s", notes[i].advice);
+	}
+	return n;
+}
+
+/* Of the device, and of those below it, where its packets are put together and cut. */
+void bt_pf_xdp(struct bt_pf *pf)
+{
+	unsigned int n = xdp_of(pf, &pf->dev);
+
+	for (unsigned int i = 0; i < pf->n_stack; i++) {
+		if (pf->stack[i].relation == BT_LOWER && !pf->stack[i].elsewhere)
+			n += xdp_of(pf, &pf->stack[i].link);
 	}
 	if (!n)
 		bt_say(&bt_pf_row(pf, BT_LEVEL_OK, &pf->dev)->found,

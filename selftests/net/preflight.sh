@@ -107,7 +107,9 @@ macvlan()
 	local rc
 
 	in_ns a ip link add mv0 link a0 type macvlan || { echo "no macvlan"; return 77; }
-	pf a 0 mv0 && row stack warning 'a0 below mv0: .*bigtcp enable a0' && row stack warning 'b0 opposite' &&
+	in_ns a ip link set a0 xdpgeneric obj "$CORPUS/x_fw.bpf.o" sec xdp && pf a 0 mv0 &&
+		row stack warning 'a0 below mv0: .*bigtcp enable a0' && row stack warning 'b0 opposite' &&
+		row native-xdp warning 'a0 generic XDP' && in_ns a ip link set a0 xdpgeneric off &&
 		pf a 0 a0 && row stack warning 'mv0 above a0: macvlan'
 	rc=$?
 	in_ns a ip link del mv0
@@ -225,6 +227,27 @@ forwarding()
 	return "${rc:-0}"
 }
 
+# More ports beside it than are looked at: that is said.
+crowd()
+{
+	local i rc
+
+	in_ns b ip link add br0 type bridge && in_ns b ip link set b0 master br0 || return 1
+	for i in {1..70}; do
+		echo "link add c$i type veth peer name d$i"
+		echo "link set c$i master br0"
+	done | in_ns b ip -batch -
+	pf b 0 b0 --only-ipv6 && row stack warning ' 8 more devices .* too many' &&
+		row stack warning 'c60 beside b0'
+	rc=$?
+	for i in {1..70}; do
+		echo "link del c$i"
+	done | in_ns b ip -batch -
+	in_ns b ip link set b0 nomaster
+	in_ns b ip link del br0
+	return $rc
+}
+
 # qdisc OPTION...: at the root of a0
 qdisc()
 {
@@ -311,6 +334,7 @@ t fresh "a fresh veth: all there is to know"
 t good "sizes, MTU and IP version as they should be"
 t drivers "what the driver takes: less than is wanted, nothing"
 t bridge "ports of a bridge, and programs beside"
+t crowd "a bridge with many ports"
 t macvlan "macvlan: above and below"
 t tunnel "tunnels: on the device, and the device itself"
 t xdp "XDP, native and generic, here and opposite"
