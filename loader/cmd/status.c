@@ -110,6 +110,7 @@ static const struct bt_column columns[] = {
 	{ "dev", "DEV" },     { "ifindex", NULL }, { "kind", "KIND" },
 	{ "ipv6", "IPV6" },   { "ipv4", "IPV4" },  { "state", "STATE", true },
 	{ "since", "SINCE" }, { "peer", "PEER" },  { "programs", "PROGS" },
+	{ "jumbo", "JUMBO" },
 };
 
 /* "12 s", "5 min" ...: how long ago. */

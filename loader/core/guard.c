@@ -152,6 +152,8 @@ static int open_maps(struct bt_guard *g)
 			      g->at.prog_id, strerror(-g->conf_fd));
 	g->counts_fd = bt_own_map(g->at.prog_id, GUARD_MAP_COUNTS);
 	g->events_fd = bt_own_map(g->at.prog_id, GUARD_MAP_EVENTS);
+	if (g->counts_fd == -EMFILE || g->events_fd == -EMFILE)
+		return bt_err(-EMFILE, "more guards than file descriptors: see 'ulimit -n'");
 	if (g->conf_fd < 0 || g->counts_fd < 0 || g->events_fd < 0 ||
 	    bpf_map_lookup_elem(g->conf_fd, &key, &g->conf))
 		return bt_err(-ENOENT, "program %u at %s is no guard of this version of bigtcp",
@@ -194,6 +196,32 @@ int bt_guard_list(const char *dev, struct bt_guard **list, unsigned int *n)
 	*list = l.list;
 	*n = l.n;
 	return 0;
+}
+
+struct each {
+	int (*fn)(const struct bt_guard *g, void *arg);
+	void *arg;
+};
+
+static int each_one(const struct bt_attached *at, const char *dev, void *arg)
+{
+	struct bt_guard g = { .at = *at, .conf_fd = -1, .counts_fd = -1, .events_fd = -1 };
+	const struct each *e = arg;
+	int err;
+
+	snprintf(g.dev, sizeof(g.dev), "%s", dev);
+	err = open_maps(&g);
+	if (!err)
+		err = e->fn(&g, e->arg);
+	bt_guard_close(&g);
+	return err;
+}
+
+int bt_guard_each(const char *dev, int (*fn)(const struct bt_guard *g, void *arg), void *arg)
+{
+	struct each e = { fn, arg };
+
+	return bt_attached_each(dev, BT_PIN_GUARD, each_one, &e);
 }
 
 static int is_it(const struct bt_attached *at, const char *dev, void *arg)

@@ -50,6 +50,10 @@ int bt_guard_set(const struct bt_guard_opts *opts, struct bt_guard *g, bool *cha
 
 /* The guards of @dev, or (NULL) of this network namespace. 0, or -errno with a sentence; none is no error. */
 int bt_guard_list(const char *dev, struct bt_guard **list, unsigned int *n);
+/* Calls fn for each, until it returns non-zero, which is then returned. Its maps are open during the call only: a list of
+ * many takes more file descriptors than a process has.
+ */
+int bt_guard_each(const char *dev, int (*fn)(const struct bt_guard *g, void *arg), void *arg);
 void bt_guard_list_free(struct bt_guard *list, unsigned int n);
 void bt_guard_close(struct bt_guard *g);
 

@@ -120,8 +120,9 @@ static int observers(struct bt_samples *s)
 	return err;
 }
 
-static int guard(struct bt_samples *s, const struct bt_guard *g)
+static int guard(const struct bt_guard *g, void *arg)
 {
+	struct bt_samples *s = arg;
 	const char *hook = bt_hook_name(g->at.pin.hook);
 	struct guard_counts n;
 	int err = bt_guard_counts(g, &n);
@@ -147,16 +148,7 @@ static int guard(struct bt_samples *s, const struct bt_guard *g)
 
 static int guards(struct bt_samples *s)
 {
-	struct bt_guard *list;
-	unsigned int n;
-	int err = bt_guard_list(NULL, &list, &n);
-
-	if (err)
-		return err;
-	for (unsigned int i = 0; i < n && !err; i++)
-		err = guard(s, &list[i]);
-	bt_guard_list_free(list, n);
-	return err;
+	return bt_guard_each(NULL, guard, s);
 }
 
 static int twins(struct bt_samples *s)

@@ -47,7 +47,7 @@ colours()
 progress()
 {
 	on_pty "$BIGTCP audit r0"
-	has "${ESC}[Kprograms audited: 0 of 2, r0" &&
+	has "${ESC}[Kprograms audited: 0 of " &&
 		# the last thing before the table is that the line is erased
 		grep -q "r0.*$ESC\\[KDEV" "$tmp/lines"
 }
@@ -121,6 +121,7 @@ table_of()
 net_direct
 in_ns rcv "$BIGTCP" attach r0 ingress --plain "$CORPUS/fw_naive.bpf.o" >"$tmp/log" 2>&1 ||
 	net_die "cannot attach: $(cat "$tmp/log")"
+in_ns rcv "$BIGTCP" observe r0 >"$tmp/log" 2>&1 || net_die "no observer: $(cat "$tmp/log")"
 in_ns rcv "$BIGTCP" guard r0 >"$tmp/log" 2>&1 || net_die "no guard: $(cat "$tmp/log")"
 # The terminal's session is script's, the network is the one this goes on in.
 BIGTCP="nsenter --net=/run/netns/rcv $BIGTCP"
@@ -136,7 +137,7 @@ t log_piped "stderr is a file: no progress there"
 t verbose "-v: the log, no progress"
 t width "tables are as wide as the terminal"
 BIGTCP=${BIGTCP##* }
-for cmd in "audit r0" "audit" "probe" "status" "status r0"; do
+for cmd in "audit r0" "audit" "probe" "status" "status r0" "preflight r0" "observe --show"; do
 	# shellcheck disable=SC2086 # words
 	check "80 columns where there is no terminal: $cmd" table_of $cmd
 done
