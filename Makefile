@@ -177,6 +177,10 @@ demo: ## BIG TCP, a naive firewall, its audit and its twin, on live traffic (roo
 
 bench: tests ## costs as ratios, paired and interleaved (root)
 	$(Q)bash selftests/bench/run.sh
+	$(Q)bash selftests/bench/daemon.sh
+
+bench-daemon: $(OUT)/bigtcp $(OUT)/bigtcpd $(OUT)/tools/traffic $(OUT)/corpus/clang-16/fw_naive.bpf.o ## bigtcpd with 1,000 veth pairs (root)
+	$(Q)bash selftests/bench/daemon.sh
 
 bench-rr: $(OUT)/bigtcp $(OUT)/tools/rr $(OUT)/tools/traffic $(OUT)/corpus/clang-16/fw_naive.bpf.o ## requests of 80 KB: makes docs/rr.md and its plot (root)
 	$(Q)bash selftests/bench/rr.sh
