@@ -64,7 +64,7 @@ SKEL       := $(patsubst bpf/%.bpf.c,$(OUT)/skel/%.skel.h,$(BPF_SRC))
 CORPUS_OBJ := $(foreach v,$(CLANGS),$(patsubst selftests/corpus/%.bpf.c,$(OUT)/corpus/clang-$(v)/%.bpf.o,$(CORPUS_SRC)))
 TOOLS      := $(patsubst selftests/tools/%.c,$(OUT)/tools/%,$(TOOL_SRC))
 
-.PHONY: all docs help deps demo check check-unit check-pkg check-prog check-net check-vm check-style bench fuzz corpus \
+.PHONY: all docs help deps demo check check-unit check-pkg check-prog check-net check-vm check-style bench bench-daemon bench-rr fuzz corpus \
 	bpf-clangs tests selftests install install-selftests uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
