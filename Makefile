@@ -190,7 +190,7 @@ MAN  := $(patsubst docs/man/%.scd,$(OUT)/man/%,$(call src,docs/man/*.scd))
 COMP := $(OUT)/completion/bigtcp
 
 CONF := $(OUT)/bigtcp.conf
-UNIT := $(wildcard loader/daemon/bigtcpd.service.in)
+UNIT := loader/daemon/bigtcpd.service.in
 
 docs: $(MAN) $(COMP) $(CONF) ## build the man pages, the completion and the default configuration
 
@@ -222,7 +222,7 @@ install: all ## DESTDIR and PREFIX are honoured
 	$(call put,0755,$(BINDIR),$(OUT)/bigtcp)
 	$(call put,0755,$(SBINDIR),$(OUT)/bigtcpd)
 	$(Q)install -d $(DESTDIR)$(SYSTEMDDIR)
-	$(if $(UNIT),$(Q)$(PLACES) $(UNIT) > $(DESTDIR)$(SYSTEMDDIR)/bigtcpd.service)
+	$(Q)$(PLACES) $(UNIT) > $(DESTDIR)$(SYSTEMDDIR)/bigtcpd.service
 	$(call put,0644,$(LIBDIR),$(OUT)/libbigtcp.a)
 	$(Q)install -m 0755 $(OUT)/libbigtcp.so $(DESTDIR)$(LIBDIR)/libbigtcp.so.$(VERSION)
 	$(Q)ln -sf libbigtcp.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libbigtcp.so.0

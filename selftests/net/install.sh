@@ -43,6 +43,11 @@ EOF
 
 root=$dir/root
 prefix=$root/usr
+# Nothing is left for somebody to fill in.
+filled_in() {
+	! grep -rnI "@[A-Z][A-Z]*@" "$root" --include=*.service --include=*.pc --include=*.conf --include=*.[0-9] &&
+		grep -qx "ExecStart=/usr/sbin/bigtcpd" "$root"/usr/lib/systemd/system/bigtcpd.service
+}
 build_user() {
 	flags=$(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --define-variable=prefix="$prefix" \
 		--define-variable=libdir="$prefix/lib" --define-variable=includedir="$prefix/include" \
@@ -58,7 +63,7 @@ build_bpf() {
 		-I"/usr/include/$(cc -print-multiarch)" -c "$dir/prog.bpf.c" -o "$dir/prog.bpf.o"
 }
 version_runs() {
-	"$prefix/bin/bigtcp" version
+	"$prefix/bin/bigtcp" version && "$prefix/sbin/bigtcpd" --version
 }
 # An administrator's configuration stays where it is, and as it is.
 keeps_config() {
@@ -74,7 +79,8 @@ nothing_left() {
 }
 
 check "make install" make -s install DESTDIR="$root" PREFIX=/usr
-check "the installed command runs" version_runs
+check "the installed command and daemon run" version_runs
+check "places are filled in" filled_in
 check "a program builds by pkg-config" build_user
 check "and makes a twin" run_user
 check "a BPF program builds with the headers" build_bpf
