@@ -322,7 +322,7 @@ readonly_bpffs()
 {
 	unchanged fails 2 "mounted read-only" in_ns "mount -o remount,ro,bind /sys/fs/bpf" \
 		"$BIGTCP" attach v0 ingress "$NAIVE" &&
-		unchanged fails 2 "mounted read-only" in_ns "mount -o remount,ro,bind /sys/fs/bpf" \
+		unchanged fails 2 "Read-only file system" in_ns "mount -o remount,ro,bind /sys/fs/bpf" \
 			"$BIGTCP" load "$NAIVE" --pin /sys/fs/bpf/t
 }
 
