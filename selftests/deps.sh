@@ -49,6 +49,7 @@ ethtool net
 iperf3 net
 iputils-ping net
 tcpdump net
+curl metrics
 jq json
 util-linux namespaces
 bsdutils terminal
