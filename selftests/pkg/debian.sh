@@ -90,6 +90,7 @@ contents()
 		bigtcp usr/share/man/man8/bigtcp-audit.8.gz
 		bigtcp usr/share/man/man5/bigtcp.conf.5.gz
 		bigtcp $lib/bpf/guard_tc.bpf.o
+		bigtcp usr/share/doc/bigtcp/examples/prometheus/bigtcp.rules.yml
 		libbigtcp0 $lib/libbigtcp.so.0
 		libbigtcp-dev $lib/libbigtcp.a
 		libbigtcp-dev $lib/libbigtcp.so
