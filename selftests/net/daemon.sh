@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # bigtcpd in namespaces of its own: devices come, get names, move and go; administrators and programs interfere; the
 # daemon is told to read its configuration again, is ended, killed, stopped, and has rights taken away. Prints TAP. Root.
+# BT_DAEMON_SHORT: a part of it, for emulated machines.
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/net/lib.sh
 . selftests/net/lib.sh
@@ -11,6 +12,13 @@ net_private "$0" "$@"
 . selftests/net/lib_daemon.sh
 
 MAX=524280 OLD=65536
+
+# long FUNCTION NAME: a test that is left out where machines are slow
+long()
+{
+	[ -n "${BT_DAEMON_SHORT:-}" ] || t "$@"
+}
+
 ip netns add pod || net_die "cannot make a namespace"
 
 # pair NAME [NS]: veth NAME with its other end NAMEp, in NS
@@ -121,9 +129,10 @@ events_lost()
 {
 	local i
 
+	pair y0 || return
 	kill -STOP "$dpid"
 	for i in $(seq 60); do
-		ip link set x0 mtu $((1400 + i % 2)) || return
+		ip link set y0 mtu $((1400 + i % 2)) || return
 	done
 	pair v7
 	kill -CONT "$dpid"
@@ -133,14 +142,14 @@ events_lost()
 
 daemon_start env BIGTCPD_RCVBUF=2048 || net_die "bigtcpd does not start"
 t named_at_last "a device that is named after it was made, and its other end"
-t others_stay "devices that the configuration does not name stay as they are"
-t only_this_end "peer = no"
-t as_configured "a size of its own, IPv6 alone"
-t renamed_away_and_back "renamed: nothing is done again"
+long others_stay "devices that the configuration does not name stay as they are"
+long only_this_end "peer = no"
+long as_configured "a size of its own, IPv6 alone"
+long renamed_away_and_back "renamed: nothing is done again"
 t far_end_moves "the other end moves to another namespace"
-t far_end_elsewhere_from_the_start "the other end is in another namespace from the start"
-t near_end_goes_away "devices move away, come back, and are replaced by others of their name"
-t deleted_meanwhile "devices that are gone before they are looked at are no error"
+long far_end_elsewhere_from_the_start "the other end is in another namespace from the start"
+long near_end_goes_away "devices move away, come back, and are replaced by others of their name"
+long deleted_meanwhile "devices that are gone before they are looked at are no error"
 t events_lost "stopped, and more events than the socket holds: all is looked at"
 ends_and_leaves()
 {
@@ -212,12 +221,10 @@ force()
 
 in_front()
 {
-	fw_on v6p
-	"$BIGTCP" attach --plain v5 ingress "$FW" --place head >/dev/null || return
-	within "it tells who is in front" said '^<4>v5: program fw_naive .* runs before' || return
-	fw_off v5
-	fw_off v6p
-	some_rounds
+	"$BIGTCP" attach --plain v0 ingress "$FW" --place head >/dev/null || return
+	within "it tells who is in front" said '^<4>v0: program fw_naive .* runs before' || return
+	fw_off v0
+	within "v0 gets its sizes again" sized $MAX v0
 }
 
 observer_comes_back()
@@ -231,11 +238,12 @@ observed()
 	"$BIGTCP" observe "$1" --show -j | jq -e '[.. | .hook? // empty] | length == 2' >/dev/null
 }
 
+# Where there is no tcx the observers are filters there, and gone with it.
 clsact_deleted()
 {
-	tc qdisc add dev v5 clsact 2>/dev/null
-	tc qdisc del dev v5 clsact || return
-	some_rounds && within "observers are there" observed v5 && sized $MAX v5
+	tc qdisc add dev v3 clsact 2>/dev/null
+	tc qdisc del dev v3 clsact || return
+	some_rounds && within "observers are there" observed v3 && sized $MAX v3
 }
 
 ingress_qdisc_there()
@@ -254,22 +262,22 @@ found_again()
 t found_again "another process finds everything as it was"
 t refuse_near "policy = refuse: 64 KiB while an unsafe program is there, told once"
 t refuse_far "and while it is at the other end, in its namespace"
-t killed_while_held_back "killed in between: the next daemon knows"
-t warn "policy = warn: the size stays, told once"
-t force "policy = force: set, whatever is there"
-t in_front "a program in front of ours is told of"
-t observer_comes_back "an observer that is taken off comes back"
+long killed_while_held_back "killed in between: the next daemon knows"
+long warn "policy = warn: the size stays, told once"
+long force "policy = force: set, whatever is there"
+long in_front "a program in front of ours is told of"
+long observer_comes_back "an observer that is taken off comes back"
 t clsact_deleted "clsact deleted by somebody else"
-t ingress_qdisc_there "an ingress qdisc that is there already"
+long ingress_qdisc_there "an ingress qdisc that is there already"
 
 # --- administrators ------------------------------------------------------------------------------
 
 by_hand()
 {
-	ip link set v4 gso_max_size 90000 || return
-	within "it keeps off" said '^<5>v4: its sizes are the administrator' && some_rounds || return
-	[ "$(sizes v4)" = "90000 $MAX" ] && [ "$(times '^<5>v4: its sizes are')" = 1 ] &&
-		test_state hands-off v4
+	ip link set v0 gso_max_size 90000 || return
+	within "it keeps off" said '^<5>v0: its sizes are the administrator' && some_rounds || return
+	[ "$(sizes v0)" = "90000 $MAX" ] && [ "$(times '^<5>v0: its sizes are')" = 1 ] &&
+		test_state hands-off v0
 }
 
 
@@ -284,7 +292,7 @@ by_command()
 	fw_off v5
 }
 t by_hand "a size set by hand: it keeps off, told once"
-t by_command "enable and disable are never overruled"
+long by_command "enable and disable are never overruled"
 
 # --- configuration --------------------------------------------------------------------------------
 
@@ -334,11 +342,11 @@ bpffs_gone()
 	mount --move $tmp/bpf /sys/fs/bpf || return
 	within "and goes on when it is there" sized $MAX vc
 }
-t reload_good "SIGHUP: a new configuration is in force"
-t reload_bad "SIGHUP: a wrong one is not taken, and the line told"
-t two_copies "a second copy is refused"
-t stopped_often "stopped and continued again and again"
-t bpffs_gone "bpffs is not there for a while"
+long reload_good "SIGHUP: a new configuration is in force"
+long reload_bad "SIGHUP: a wrong one is not taken, and the line told"
+long two_copies "a second copy is refused"
+long stopped_often "stopped and continued again and again"
+long bpffs_gone "bpffs is not there for a while"
 
 usage()
 {
@@ -351,14 +359,14 @@ usage()
 	"$BIGTCPD" --bogus 2>$tmp/err
 	[ $? = 1 ] && grep -q -- --bogus $tmp/err && "$BIGTCPD" --help | grep -q audit-interval
 }
-t usage "options and their errors"
+long usage "options and their errors"
 daemon_end
 
 once()
 {
 	pair vd && "$BIGTCPD" --config "$CONF" --run-dir $tmp/run --once && sized $MAX vd
 }
-t once "--once"
+long once "--once"
 
 # --- rights -------------------------------------------------------------------------------------------
 
@@ -458,12 +466,12 @@ hardened()
 	sed 's|@SBINDIR@/bigtcpd|/bin/true|; s|@SYSCONFDIR@|/etc|' loader/daemon/bigtcpd.service.in >"$unit"
 	systemd-analyze security --offline=yes --threshold=29 --no-pager "$unit"
 }
-t no_sys_admin "without CAP_SYS_ADMIN: what can't be known is told once, the rest works"
-t no_net_admin "without CAP_NET_ADMIN: told once"
-t no_bpf "without CAP_BPF"
-t with_the_units_rights "with the rights that the unit gives"
-t no_syslog "without CAP_SYSLOG"
-t hardened "systemd-analyze security is below 3.0"
+long no_sys_admin "without CAP_SYS_ADMIN: what can't be known is told once, the rest works"
+long no_net_admin "without CAP_NET_ADMIN: told once"
+long no_bpf "without CAP_BPF"
+long with_the_units_rights "with the rights that the unit gives"
+long no_syslog "without CAP_SYSLOG"
+long hardened "systemd-analyze security is below 3.0"
 
 # --- under traffic --------------------------------------------------------------------------------------
 
@@ -504,7 +512,7 @@ killed_under_traffic()
 	cat $tmp/traffic.out
 	before=$(jumbo_seen)
 	echo "jumbo packets: $before, dropped: $(dropped snd s0) $(dropped rcv r0)"
-	[ "$before" -gt 100 ] && [ "$(dropped snd s0)" = 0 ] && [ "$(dropped rcv r0)" = 0 ] || return
+	[ "$before" -gt 20 ] && [ "$(dropped snd s0)" = 0 ] && [ "$(dropped rcv r0)" = 0 ] || return
 	[ -z "$(net_bad snd rcv)" ] && [ "$(find /sys/fs/bpf/bigtcp/v1/links | sort)" = "$pins" ] || return
 	both_ends $MAX && ! said 'sizes set'
 }
