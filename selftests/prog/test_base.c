@@ -15,7 +15,7 @@
 #include "base/netns.h"
 #include "base/rtnl.h"
 
-#define LIMIT_MS 5000
+#define LIMIT_MS 60000
 
 /* Runs fn in a private namespace; a failed check in there comes back as -EDOM and a sentence. */
 #define CHECK(cond)                                                                      \
