@@ -52,6 +52,13 @@ within_minutes()
 	net_die "$(cat "$tmp/must")"
 }
 
+# dressed OBSERVE: observers at ingress and egress of every pair, if there are to be any; they come between the rounds
+dressed()
+{
+	[ "$1" = no ] ||
+		[ "$(find /sys/fs/bpf/bigtcp/v1/links -name '*bigtcp_observe' | wc -l)" -ge $((2 * PAIRS)) ]
+}
+
 # run OBSERVE: the numbers of a daemon with or without observers, as JSON
 run()
 {
@@ -68,6 +75,7 @@ run()
 	must daemon_start
 	first=$(first_ms)
 	within_minutes "a round with nothing to do" idle
+	within_minutes "observers everywhere" dressed "$1"
 	all=$(awk -v a="$began" -v b="$(now)" 'BEGIN { print b - a }')
 	within_minutes "all devices as the configuration says" settled "$PAIRS" $SIZE
 	must some_rounds
@@ -78,6 +86,7 @@ run()
 	done
 	took=$((SECONDS - took))
 	within_minutes "a round with nothing to do" idle
+	within_minutes "observers everywhere" dressed "$1"
 	within_minutes "all devices as the configuration says" settled "$PAIRS" $SIZE
 	must some_rounds
 	rss1=$(memory VmRSS) hwm=$(memory VmHWM) fds1=$(fds)
