@@ -24,6 +24,8 @@
 
 /* After an event: so that a device that is made, named and moved in one go is looked at once. */
 #define SETTLE_MS 50
+/* After a round that could not list the devices, since they changed meanwhile. */
+#define AGAIN_MS 500
 /* Of the time at most this share is spent on rounds that events ask for. */
 #define EVENT_SHARE 10
 
@@ -175,6 +177,14 @@ static void round_now(struct daemon *d)
 	bt_loop_set(d->loop, d->soon, -1);
 	bt_loop_set(d->loop, d->tick, d->round.postponed ? 0 : (long)d->cfg->interval * 1000);
 	bt_loop_set(d->loop, d->dress, 0);
+	if (err == -EAGAIN) {
+		/* They came and went all the time that they were listed. */
+		bt_log(BT_LOG_DEBUG, "devices change faster than they can be listed");
+		bt_err_clear();
+		bt_loop_set(d->loop, d->soon, AGAIN_MS);
+		d->soon_set = true;
+		return;
+	}
 	if (err) {
 		d->totals.errors++;
 		bt_log_once(&d->said_round, BT_LOG_ERR, "round", "%s",
