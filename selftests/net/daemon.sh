@@ -151,15 +151,32 @@ long far_end_elsewhere_from_the_start "the other end is in another namespace fro
 long near_end_goes_away "devices move away, come back, and are replaced by others of their name"
 long deleted_meanwhile "devices that are gone before they are looked at are no error"
 t events_lost "stopped, and more events than the socket holds: all is looked at"
+all_pins()
+{
+	find /sys/fs/bpf/bigtcp/v1/links | sort
+}
+
+# Observers are put on after a round, some at a time.
+pins_rest()
+{
+	local pins
+
+	pins=$(all_pins)
+	sleep 1
+	[ "$(all_pins)" = "$pins" ]
+}
+
 ends_and_leaves()
 {
 	local pins
 
-	pins=$(find /sys/fs/bpf/bigtcp/v1/links | sort)
+	within "no more pins come" pins_rest || return
+	pins=$(all_pins)
 	daemon_end TERM
-	[ $status = 0 ] || return
-	sized $MAX v3 && sized $MAX eth0 pod && test_state ours v3 &&
-		[ "$(find /sys/fs/bpf/bigtcp/v1/links | sort)" = "$pins" ] && grep -q ingress <<<"$pins"
+	[ $status = 0 ] || { echo "it ended with $status"; tail -n 5 "$LOG"; return 1; }
+	diff <(echo "$pins") <(all_pins) || return
+	grep -q ingress <<<"$pins" || { echo "no observer"; return 1; }
+	sized $MAX v3 && sized $MAX eth0 pod && test_state ours v3
 }
 t ends_and_leaves "SIGTERM: ends with 0, and leaves sizes and observers"
 
@@ -482,6 +499,7 @@ metrics-socket =
 [device s0]
 END
 net_direct
+cp "$OUT/objects/observe_build.bpf.o" "$tmp/" || net_die "no observe_build.bpf.o"
 
 dropped()
 {
@@ -499,7 +517,8 @@ killed_under_traffic()
 
 	daemon_start nsenter --net=/run/netns/snd || return
 	within "both ends get their sizes" both_ends $MAX || return
-	pins=$(find /sys/fs/bpf/bigtcp/v1/links | sort)
+	within "no more pins come" pins_rest || return
+	pins=$(all_pins)
 	timeout 60 "$TRAFFIC" -c snd -s rcv -a $SERVER -t 8 >$tmp/traffic.out 2>$tmp/err &
 	run=$!
 	before=0
@@ -513,8 +532,49 @@ killed_under_traffic()
 	before=$(jumbo_seen)
 	echo "jumbo packets: $before, dropped: $(dropped snd s0) $(dropped rcv r0)"
 	[ "$before" -gt 20 ] && [ "$(dropped snd s0)" = 0 ] && [ "$(dropped rcv r0)" = 0 ] || return
-	[ -z "$(net_bad snd rcv)" ] && [ "$(find /sys/fs/bpf/bigtcp/v1/links | sort)" = "$pins" ] || return
+	[ -z "$(net_bad snd rcv)" ] && [ "$(all_pins)" = "$pins" ] || return
 	both_ends $MAX && ! said 'sizes set'
+}
+
+# An observer as another build would have left it, while its jumbo packets are under way: the daemon puts its own in
+# that link, and the counters go on.
+upgraded_under_traffic()
+{
+	local pins pin old before run
+
+	daemon_end KILL
+	in_ns snd "$BIGTCP" observe s0 --off >/dev/null || return
+	in_ns snd "$BIGTCP" attach s0 ingress "$tmp/observe_build.bpf.o" --plain || return
+	pin=$(echo /sys/fs/bpf/bigtcp/v1/links/*-ingress-*-observe)
+	mv "$pin" "${pin%-observe}-bigtcp_observe" || return
+	timeout 60 "$TRAFFIC" -c rcv -s snd -a $CLIENT -t 8 >$tmp/traffic.out 2>$tmp/err &
+	run=$!
+	within "the other build counts" counted 10 || return
+	old=$(ingress prog_id) before=$(ingress jumbo)
+	daemon_start nsenter --net=/run/netns/snd || return
+	within "its program is replaced" replaced "$old" || return
+	within "no more pins come" pins_rest || return
+	pins=$(all_pins)
+	wait $run || { cat $tmp/traffic.out $tmp/err; return 1; }
+	echo "jumbo packets: $before before, $(ingress jumbo) in all, dropped: $(dropped snd s0) $(dropped rcv r0)"
+	[ "$(ingress jumbo)" -gt "$before" ] && [ "$(dropped snd s0)" = 0 ] && [ "$(dropped rcv r0)" = 0 ] || return
+	[ -z "$(net_bad snd rcv)" ] && [ "$(all_pins)" = "$pins" ] && both_ends $MAX
+}
+
+# ingress KEY: of the observer at s0's ingress
+ingress()
+{
+	in_ns snd "$BIGTCP" observe s0 --show -j | jq ".observers[] | select(.hook == \"ingress\") | .$1"
+}
+
+counted()
+{
+	[ "$(ingress jumbo)" -ge "$1" ]
+}
+
+replaced()
+{
+	[ "$(ingress prog_id)" != "$1" ]
 }
 
 both_ends()
@@ -522,4 +582,5 @@ both_ends()
 	sized "$1" s0 snd && sized "$1" r0 rcv
 }
 t killed_under_traffic "killed and started again under BIG TCP traffic: no packet lost, pins and counters stay"
+t upgraded_under_traffic "started in the place of another build under BIG TCP traffic: the same links, counters go on"
 finish

@@ -76,8 +76,8 @@ daemonset()
 	holds "on every node" '[$pod.tolerations[] | select(.operator == "Exists" and .key == null)] | length == 1'
 	holds "system-node-critical" '$pod.priorityClassName == "system-node-critical"'
 	holds "one node at a time" '.spec.updateStrategy.rollingUpdate.maxUnavailable == 1'
-	holds "three capabilities" '$c.securityContext.capabilities ==
-		{"drop": ["ALL"], "add": ["BPF", "NET_ADMIN", "SYS_ADMIN"]}'
+	holds "four capabilities" '$c.securityContext.capabilities ==
+		{"drop": ["ALL"], "add": ["BPF", "NET_ADMIN", "SYS_ADMIN", "SYSLOG"]}'
 	holds "not privileged" '$c.securityContext | .privileged == false and .allowPrivilegeEscalation == false and
 		.readOnlyRootFilesystem'
 	holds "nothing is detached when a pod ends" '[.. | .preStop? // empty] == []'
