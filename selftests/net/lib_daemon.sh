@@ -35,17 +35,17 @@ daemon_end()
 	dpid=
 }
 
-# within WHAT COMMAND...: until the command is true; 30 s at most, then WHAT is told.
+# within WHAT COMMAND...: until the command is true; 30 s at most (in a guest four times that), then WHAT is told.
 within()
 {
-	local what=$1 i
+	local what=$1 end=$((SECONDS + ${BT_GUEST:+90 + }30))
 
 	shift
-	for ((i = 0; i < 300; i++)); do
+	while [ $SECONDS -lt $end ]; do
 		"$@" && return
 		sleep 0.1
 	done
-	echo "not within 30 s: $what"
+	echo "waited in vain: $what"
 	echo "log:"
 	tail -n 12 "$LOG"
 	return 1

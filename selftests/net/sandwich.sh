@@ -103,7 +103,7 @@ nothing_left()
 {
 	local left
 
-	left=$(find /sys/fs/bpf -type f ! -name "*.debug"; find /run /tmp /dev/shm -maxdepth 1 -name 'bigtcp-xdp*' 2>/dev/null)
+	left=$(find /sys/fs/bpf -type f ! -name "*.debug"; find /run /tmp /dev/shm -maxdepth 1 -type d -name 'bigtcp-xdp.??????' 2>/dev/null)
 	[ -z "$left" ] || { echo "$left"; return 1; }
 }
 

@@ -135,6 +135,13 @@ static void compare(struct flow *f, const uint8_t *buf, size_t n)
 	f->bad_at = f->received + i;
 }
 
+static void reset_at_close(int fd)
+{
+	const struct linger at_once = { .l_onoff = 1 };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+}
+
 static void *receiver(void *arg)
 {
 	struct flow *f = arg;
@@ -162,6 +169,11 @@ static void *receiver(void *arg)
 			f->in_time_at = now;
 		}
 	} while (!f->eof && !f->rx_err && now < end);
+	/* What did not arrive must not be sent again when the process is gone: a later flow would be blamed. */
+	if (!f->eof) {
+		reset_at_close(f->tx);
+		reset_at_close(f->rx);
+	}
 	keep_info(f, f->eof ? now + ACK_WAIT : now);
 	return NULL;
 }

@@ -83,7 +83,7 @@ ln -s /proc/self/mounts "$root/etc/mtab"
 
 shopt -s globstar nullglob
 # The corpus's sources go with it: the tests read its statements there.
-add_tree "$OUT"/bigtcp "$OUT"/loaders/{plain,raw,skel,goloader,gohooks,freplace} "$OUT"/libbigtcp.so "$OUT"/tests/prog "$OUT"/tools/* "$OUT"/**/*.bpf.o \
+add_tree "$OUT"/bigtcp "$OUT"/bigtcpd "$OUT"/loaders/{plain,raw,skel,goloader,gohooks,freplace} "$OUT"/libbigtcp.so "$OUT"/tests/prog "$OUT"/tools/* "$OUT"/**/*.bpf.o \
 	"$OUT"/corpus/*.tab selftests/**/*.sh selftests/corpus/*.bpf.c
 add_tree selftests/net/objects/audit_hooks.bpf.c
 # What the compiler leaves beside a tool is of no use there.

@@ -287,7 +287,7 @@ there()
 {
 	find /sys/fs/bpf -type f ! -name '*.debug'
 	bpftool -j prog | jq -r '.[] | "\(.id) \(.name)"' | grep -E ' (bigtcp|xdp_disp|xu_)'
-	find /run /tmp /dev/shm -name 'bigtcp-xdp*'
+	find /run /tmp /dev/shm -type d -name 'bigtcp-xdp.??????'
 }
 
 # The kernel frees programs a little after their last user is gone.
