@@ -143,6 +143,7 @@ encap()
 	wrong=
 	# A flow that had no jumbo packet under way just then stalls without one being lost: again.
 	for _ in 1 2 3 4 5 6; do
+		# shellcheck disable=SC2034 # in the condition
 		read -r from _ <<<"$(jumbo_of encap/x_encap)"
 		encap_until 'j >= from + 20'
 		[ -n "$tried" ] || expect "packets lost before" "$l" 0
