@@ -181,12 +181,21 @@ static bool same_target(const struct bt_pin *a, const struct bt_pin *b)
 	       a->hook == b->hook;
 }
 
+struct at_place {
+	const struct bt_pin *want;
+	bool look; /* change nothing */
+};
+
 static int same_place(const struct bt_pin *pin, const char *path, void *arg)
 {
-	const struct bt_pin *want = arg;
+	const struct at_place *p = arg;
 
-	(void)path;
-	return same_target(pin, want) && !strcmp(pin->prog, want->prog);
+	if (!same_target(pin, p->want) || strcmp(pin->prog, p->want->prog))
+		return 0;
+	/* A filter goes with its qdisc, and its pin stays. */
+	if (pin->kind == BT_PIN_CLS && !bt_pin_filter_ours(pin, path))
+		return p->look ? 0 : bt_unpin(path);
+	return 1;
 }
 
 /* --- attach --------------------------------------------------------------------------------- */
@@ -243,8 +252,10 @@ static int plan(const char *name, const struct bt_attach_opts *o, struct bt_atta
 /* 1: a program of that name is there already. */
 static int is_there(int dirfd, const struct bt_attach_opts *o, const struct bt_attached *a)
 {
+	struct at_place p = { .want = &a->pin, .look = o->dry_run };
+
 	if (!o->swept || a->pin.kind == BT_PIN_CLS)
-		return bt_pins_each(dirfd, same_place, (void *)&a->pin);
+		return bt_pins_each(dirfd, same_place, &p);
 	if (access(a->path, F_OK))
 		return 0;
 	/* Namespaces get the numbers of those that are gone. */

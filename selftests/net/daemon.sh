@@ -206,7 +206,7 @@ refuse_near()
 refuse_far()
 {
 	fw_on eth0 pod
-	within "v3 goes back to 64 KiB" both $OLD v3 eth0 && said '^<4>v3: .*at eth0 tcx/ingress' || return
+	within "v3 goes back to 64 KiB" both $OLD v3 eth0 && said '^<4>v3: .*at eth0 (tcx|clsact)/ingress' || return
 	fw_off eth0 pod
 	within "v3 gets its sizes again" both $MAX v3 eth0
 }
