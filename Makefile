@@ -248,7 +248,7 @@ selftests: all $(OUT)/tests/prog $(TOOLS) $(OUT)/corpus/expect.tab \
 	$(filter $(OUT)/corpus/clang-$(firstword $(CLANGS))/%,$(CORPUS_OBJ)) ## build the tests that need no compiler
 
 install-selftests: selftests ## the tests that need no compiler, for the kernel they are run on
-	$(call put,0755,$(SELFDIR)/selftests,selftests/installed.sh selftests/residue.sh)
+	$(call put,0755,$(SELFDIR)/selftests,selftests/installed.sh selftests/residue.sh selftests/scripts.sh)
 	$(call put,0755,$(SELFDIR)/selftests/net,$(NET_SELF:%=selftests/net/%.sh))
 	$(call put,0644,$(SELFDIR)/selftests/corpus,$(CORPUS_SRC))
 	$(call put,0644,$(SELFDIR)/build/corpus,$(OUT)/corpus/expect.tab)

@@ -297,7 +297,6 @@ by_hand()
 		test_state hands-off v0
 }
 
-
 by_command()
 {
 	"$BIGTCP" disable v5 >/dev/null && sized $OLD v5 && some_rounds && sized $OLD v5 || return
@@ -521,7 +520,6 @@ killed_under_traffic()
 	pins=$(all_pins)
 	timeout 60 "$TRAFFIC" -c snd -s rcv -a $SERVER -t 8 >$tmp/traffic.out 2>$tmp/err &
 	run=$!
-	before=0
 	for i in 1 2 3 4; do
 		sleep 0.5
 		daemon_end KILL
